@@ -1,0 +1,3 @@
+"""Dosimeter: differentially private analysis under full adaptivity."""
+
+__version__ = "0.1.0"

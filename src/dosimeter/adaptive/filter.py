@@ -1,0 +1,80 @@
+"""What a privacy filter owes: a pure, resumable rule that admits a query only while the total certainly holds.
+
+A filter is configuration (frozen); its state is a separate frozen value. `admit` looks ahead by one: it decides about
+the next query before that query runs. A refusal changes nothing, and a cheaper query may follow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from dosimeter.notions import Loss
+
+State = TypeVar("State")
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted(Generic[State]):
+    """The query may run; `state` includes its loss."""
+
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The query may not run. `requested`, `spent`, `remaining` and `budget` are texts by quantity, e.g. rho, delta."""
+
+    code: str  # "over_budget", or "over_delta" when only the probability of failure does not fit
+    requested: dict[str, str]
+    spent: dict[str, str]
+    remaining: dict[str, str]
+    budget: dict[str, str]
+
+    def message(self) -> str:
+        """One sentence for a person: what was asked, what is left, what to do."""
+        parts = [
+            f"{name}: asked {self.requested[name]}, remaining {self.remaining[name]} of {self.budget[name]}"
+            for name in self.budget
+            if name in self.requested
+        ]
+        return "refused, " + "; ".join(parts) + "; ask with more noise, or ask something cheaper"
+
+
+class Filter(Protocol[State]):
+    """A rule proven under full adaptivity (mechanisms and parameters may depend on every earlier answer)."""
+
+    kind: ClassVar[str]  # the name in JSON, e.g. "approx"
+    notion: ClassVar[str]  # the notion in which it takes losses, e.g. "zcdp"
+
+    def start(self) -> State:
+        """The state before the first query."""
+        ...
+
+    def admit(self, state: State, loss: Loss) -> Admitted[State] | Refused:
+        """Decide about one query in constant time. A loss of another notion raises NotionError."""
+        ...
+
+    def spent(self, state: State) -> dict[str, str]:
+        """What the admitted queries have used, by quantity, rounded up."""
+        ...
+
+    def remaining(self, state: State) -> dict[str, str]:
+        """What is left, by quantity, rounded down."""
+        ...
+
+    def guarantee(self) -> Loss:
+        """What the whole interaction satisfies, whatever the analyst does."""
+        ...
+
+    def to_json(self) -> dict[str, Any]:
+        """The configuration, numbers as texts."""
+        ...
+
+    def state_to_json(self, state: State) -> dict[str, Any]:
+        """The state, numbers as texts."""
+        ...
+
+    def state_from_json(self, data: object) -> State:
+        """Read a state back; raises InputError for anything else."""
+        ...

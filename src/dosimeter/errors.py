@@ -1,0 +1,67 @@
+"""One tree of errors: each carries the values that decided, and says what to do next.
+
+Nothing derived from private rows may enter a message. Expected outcomes (an account that refuses a query, a
+request that is replayed) are values in the core; `QueryRefused` is how a session shows the first to a caller.
+"""
+
+from __future__ import annotations
+
+
+class DosimeterError(Exception):
+    """The root: catch this to catch everything Dosimeter raises on purpose."""
+
+
+class InputError(DosimeterError, ValueError):
+    """A value given by the caller is not acceptable; nothing was charged, nothing was changed."""
+
+
+class NotionError(InputError):
+    """A guarantee of one notion (or one neighbouring relation) was used where another is needed."""
+
+
+class NoGuaranteeError(DosimeterError):
+    """No theorem gives the asked guarantee; offering a number would be a false claim."""
+
+
+class QueryError(InputError):
+    """A query cannot be planned: unknown column, missing bound, unbounded sensitivity."""
+
+
+class QueryRefused(DosimeterError):
+    """The account's filter did not admit the query. The account is unchanged and goes on."""
+
+
+class SourceError(DosimeterError):
+    """The rows could not be read or aggregated. Says which step failed, never what a row holds."""
+
+
+class LedgerError(DosimeterError):
+    """The ledger cannot do what was asked; what was charged stays charged."""
+
+
+class LedgerUnavailable(LedgerError):
+    """The store does not answer (missing, locked, read-only, full). Nothing may be released meanwhile."""
+
+
+class LedgerCorrupt(LedgerError):
+    """The store's content is not a ledger, is truncated, or does not agree with itself."""
+
+
+class LedgerVersionError(LedgerError):
+    """The store was written by another version of Dosimeter than this one can read."""
+
+
+class AccountNotFound(LedgerError):
+    """No account exists under this name or for this data set."""
+
+
+class AccountConflict(LedgerError):
+    """An account for this data set exists with other terms, or its data changed."""
+
+
+class RequestConflict(LedgerError):
+    """The same request id was used before with another body."""
+
+
+class NotAuthorised(LedgerError):
+    """The action needs a steward's name and reason."""

@@ -1,0 +1,30 @@
+"""What is released, as frozen data with a JSON form whose meaning never changes."""
+
+from dosimeter.events.event import (
+    Composed,
+    Declared,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Event,
+    Gaussian,
+    Laplace,
+    RandomizedResponse,
+    Repeated,
+)
+from dosimeter.events.jsonform import event_from_json, event_to_json, loss_from_json, loss_to_json
+
+__all__ = [
+    "Composed",
+    "Declared",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "Event",
+    "Gaussian",
+    "Laplace",
+    "RandomizedResponse",
+    "Repeated",
+    "event_from_json",
+    "event_to_json",
+    "loss_from_json",
+    "loss_to_json",
+]

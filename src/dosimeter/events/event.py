@@ -1,0 +1,159 @@
+"""Events: what a release looks like from outside, as frozen data.
+
+An event names the mechanism and the parameters that decide its privacy, never a value. Its JSON form is part of the
+ledger, so its meaning never changes: a new meaning gets a new name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import ClassVar, TypeAlias
+
+from dosimeter.errors import InputError
+from dosimeter.exact import ONE, ZERO, amount, count
+from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, PureDP
+
+MAX_REASON = 2_000
+MAX_PARTS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian:
+    """Continuous Gaussian noise of standard deviation `sigma` on a value of L2 sensitivity `l2_sensitivity`."""
+
+    sigma: Decimal
+    l2_sensitivity: Decimal = ONE
+    kind: ClassVar[str] = "gaussian"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sigma", amount(self.sigma, "sigma", round_up=False))
+        object.__setattr__(self, "l2_sensitivity", amount(self.l2_sensitivity, "l2_sensitivity"))
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteGaussian:
+    """Discrete Gaussian noise of parameter `sigma` on integers of L2 sensitivity `l2_sensitivity`.
+
+    On a lattice of another step, give both parameters in steps.
+    """
+
+    sigma: Decimal
+    l2_sensitivity: Decimal = ONE
+    kind: ClassVar[str] = "discrete_gaussian"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sigma", amount(self.sigma, "sigma", round_up=False))
+        object.__setattr__(self, "l2_sensitivity", amount(self.l2_sensitivity, "l2_sensitivity"))
+
+
+@dataclass(frozen=True, slots=True)
+class Laplace:
+    """Continuous Laplace noise of scale `scale` on a value of L1 sensitivity `l1_sensitivity`."""
+
+    scale: Decimal
+    l1_sensitivity: Decimal = ONE
+    kind: ClassVar[str] = "laplace"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", amount(self.scale, "scale", round_up=False))
+        object.__setattr__(self, "l1_sensitivity", amount(self.l1_sensitivity, "l1_sensitivity"))
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteLaplace:
+    """Discrete Laplace noise of scale `scale` on integers of L1 sensitivity `l1_sensitivity`."""
+
+    scale: Decimal
+    l1_sensitivity: Decimal = ONE
+    kind: ClassVar[str] = "discrete_laplace"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", amount(self.scale, "scale", round_up=False))
+        object.__setattr__(self, "l1_sensitivity", amount(self.l1_sensitivity, "l1_sensitivity"))
+
+
+@dataclass(frozen=True, slots=True)
+class RandomizedResponse:
+    """(epsilon, delta)-randomized response: the canonical worst case, and a mechanism of its own."""
+
+    epsilon: Decimal
+    delta: Decimal = ZERO
+    kind: ClassVar[str] = "randomized_response"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", amount(self.epsilon, "epsilon", zero=True))
+        object.__setattr__(self, "delta", amount(self.delta, "delta", zero=True, below_one=True))
+        if not self.epsilon and not self.delta:
+            raise InputError(
+                "randomized response with epsilon=0 and delta=0 reveals nothing; there is nothing to charge"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A third party's mechanism, taken at its word: the claimed guarantee and why it is believed.
+
+    The reason stays in the ledger for ever; every statement shows that this charge was declared, not derived.
+    """
+
+    loss: PureDP | ApproxDP | ZCDP | RDP | GDP
+    reason: str
+    kind: ClassVar[str] = "declared"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.loss, PureDP | ApproxDP | ZCDP | RDP | GDP):
+            raise InputError("a declared loss is one of PureDP, ApproxDP, ZCDP, RDP, GDP")
+        if not isinstance(self.reason, str) or not self.reason.strip() or len(self.reason) > MAX_REASON:
+            raise InputError(f"a declared event needs a reason of 1 to {MAX_REASON} characters")
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """`count` independent runs of one event with the same parameters."""
+
+    event: Event
+    count: int
+    kind: ClassVar[str] = "repeated"
+
+    def __post_init__(self) -> None:
+        require_event(self.event)
+        object.__setattr__(self, "count", count(self.count, "count"))
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """Several events released together, all parameters fixed before the first of them."""
+
+    events: tuple[Event, ...]
+    kind: ClassVar[str] = "composed"
+
+    def __post_init__(self) -> None:
+        events = tuple(self.events)
+        if not 1 <= len(events) <= MAX_PARTS:
+            raise InputError(f"a composed event has 1 to {MAX_PARTS} parts; got {len(events)}")
+        for event in events:
+            require_event(event)
+        object.__setattr__(self, "events", events)
+
+
+Event: TypeAlias = (
+    Gaussian | DiscreteGaussian | Laplace | DiscreteLaplace | RandomizedResponse | Declared | Repeated | Composed
+)
+EVENT_TYPES = (
+    Gaussian,
+    DiscreteGaussian,
+    Laplace,
+    DiscreteLaplace,
+    RandomizedResponse,
+    Declared,
+    Repeated,
+    Composed,
+)
+
+
+def require_event(value: object) -> None:
+    """Refuse anything that is not one of the events above."""
+    if not isinstance(value, EVENT_TYPES):
+        names = ", ".join(t.__name__ for t in EVENT_TYPES)
+        raise InputError(f"{type(value).__name__} is not an event; use one of: {names}")

@@ -1,0 +1,229 @@
+"""Exact amounts: text in, decimals that round against the spender, bounds, and "certainly at most".
+
+A budget of 1.0 has room for ten charges of 0.1 because amounts are decimals, never binary fractions. A float
+is read as its shortest decimal form (``0.1`` is one tenth). Sums keep 50 digits and round up; what is left
+rounds down.
+"""
+
+from __future__ import annotations
+
+import decimal
+import operator
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Final, TypeAlias
+
+from dosimeter.errors import InputError
+
+Number: TypeAlias = "str | int | float | Decimal | Fraction"
+
+DIGITS: Final = 50
+SMALLEST: Final = Decimal("1e-300")
+LARGEST: Final = Decimal("1e12")
+_TRAPS = [decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow, decimal.Underflow]
+_UP = decimal.Context(prec=DIGITS, rounding=decimal.ROUND_CEILING, traps=_TRAPS)
+_DOWN = decimal.Context(prec=DIGITS, rounding=decimal.ROUND_FLOOR, traps=_TRAPS)
+_READ = decimal.Context(prec=10_000, traps=[decimal.InvalidOperation])
+ZERO: Final = Decimal(0)
+ONE: Final = Decimal(1)
+MAX_TEXT: Final = 200
+
+
+def show(value: object) -> str:
+    """A short, printable form of a caller's value for a message (never of a row's value)."""
+    text = value if isinstance(value, str) else repr(value)
+    text = "".join(c if c.isprintable() else "?" for c in text[:60])
+    return repr(text) if isinstance(value, str) else text
+
+
+def _to_fraction_or_decimal(value: object, name: str) -> Decimal | Fraction:
+    if not isinstance(value, bool | str | float | Decimal | Fraction):
+        value = _index(value)  # whole numbers of other libraries
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal | Fraction):
+        raise InputError(f"{name}={show(value)} is not a number; give text such as '0.1' or an int, Decimal or float")
+    parsed: Decimal
+    if isinstance(value, Decimal):
+        parsed = value
+    elif isinstance(value, Fraction):
+        return value
+    elif isinstance(value, int):
+        if value.bit_length() > 4096:
+            raise InputError(f"{name} is an integer of {value.bit_length()} bits, far outside every range")
+        parsed = Decimal(value)
+    else:
+        text = float.__repr__(value) if isinstance(value, float) else value.strip()
+        if len(text) > MAX_TEXT:
+            raise InputError(f"{name} is a text of {len(text)} characters; a number has at most {MAX_TEXT}")
+        if not text.isascii() or "_" in text:
+            raise InputError(f"{name}={show(value)} is not a number; write it with ASCII digits, as in '0.1'")
+        numerator, slash, denominator = text.partition("/")
+        if slash and numerator.strip().isdigit() and denominator.strip().isdigit() and int(denominator):
+            return Fraction(int(numerator), int(denominator))
+        try:
+            parsed = _READ.create_decimal(text)
+        except decimal.InvalidOperation:
+            hint = "; write the decimal point as '.'" if "," in text else ""
+            raise InputError(f"{name}={show(value)} is not a number{hint}") from None
+    if not parsed.is_finite():
+        raise InputError(f"{name}={show(value)} is not finite; give a finite number")
+    return parsed
+
+
+def to_decimal(value: Number, name: str, *, round_up: bool = True) -> Decimal:
+    """Read a number exactly. Only a ratio such as ``1/3`` is rounded: up by default, else down."""
+    parsed = _to_fraction_or_decimal(value, name)
+    if isinstance(parsed, Fraction):
+        return fraction_up(parsed) if round_up else fraction_down(parsed)
+    return parsed + ZERO if parsed.is_zero() else parsed
+
+
+def amount(
+    value: Number,
+    name: str,
+    *,
+    round_up: bool = True,
+    zero: bool = False,
+    below_one: bool = False,
+    largest: Decimal = LARGEST,
+) -> Decimal:
+    """Read an amount: a number in [1e-300, `largest`], or zero where `zero` allows it.
+
+    Args:
+        value: text, int, Decimal, Fraction or float (read as its shortest decimal form).
+        name: what the value is called in an error message.
+        round_up: which way a ratio such as ``1/3`` is rounded: up for what is spent, down for what may be spent.
+        zero: whether 0 is allowed.
+        below_one: whether the value must stay below 1 (a delta, a probability of failure).
+        largest: upper end of the accepted range.
+
+    Raises:
+        InputError: names the value and the range it is outside of.
+    """
+    parsed = to_decimal(value, name, round_up=round_up)
+    if parsed.is_zero() and zero:
+        return ZERO
+    top = "1)" if below_one else f"{largest:g}]"
+    if not (SMALLEST <= parsed <= largest) or (below_one and parsed >= ONE):
+        low = "is not 0 and " if zero else ""
+        raise InputError(f"{name}={show(value)} {low}is outside [{SMALLEST:g}, {top}")
+    return parsed
+
+
+def _index(value: object) -> object:
+    try:
+        return operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        return value
+
+
+def count(value: object, name: str, *, largest: int = 10**9, smallest: int = 1) -> int:
+    """Read a whole number in [smallest, largest]."""
+    value = value if isinstance(value, bool) else _index(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InputError(f"{name}={show(value)} is not a whole number")
+    if not smallest <= value <= largest:
+        raise InputError(f"{name}={show(value)} is outside [{smallest}, {largest}]")
+    return value
+
+
+def fraction_up(value: Fraction) -> Decimal:
+    """The ratio as a decimal of 50 digits, not below it."""
+    return _ratio(value, _UP)
+
+
+def fraction_down(value: Fraction) -> Decimal:
+    """The ratio as a decimal of 50 digits, not above it."""
+    return _ratio(value, _DOWN)
+
+
+def _ratio(value: Fraction, context: decimal.Context) -> Decimal:
+    """Numerator and denominator may be far longer than the context: scale them to integers first, then round once."""
+    n, d = value.numerator, value.denominator
+    if n == 0:
+        return ZERO
+    shift = DIGITS + 5 - (len(str(abs(n))) - len(str(d)))
+    scaled, rest = divmod(n * 10**shift, d) if shift >= 0 else divmod(n, d * 10**-shift)
+    if rest and context is _UP:
+        scaled += 1
+    return context.plus(_READ.scaleb(Decimal(scaled), -shift))
+
+
+def add_up(*terms: Decimal) -> Decimal:
+    """The sum, not below the true one."""
+    total = ZERO
+    for term in terms:
+        total = _UP.add(total, term)
+    return total
+
+
+def subtract_up(a: Decimal, b: Decimal) -> Decimal:
+    """a - b, not below the true difference."""
+    return _UP.subtract(a, b)
+
+
+def subtract_down(a: Decimal, b: Decimal) -> Decimal:
+    """a - b, not above the true difference."""
+    return _DOWN.subtract(a, b)
+
+
+def multiply_up(a: Decimal, b: Decimal | int) -> Decimal:
+    """a b, not below the true product."""
+    return _UP.multiply(a, Decimal(b))
+
+
+def multiply_down(a: Decimal, b: Decimal | int) -> Decimal:
+    """a b, not above the true product."""
+    return _DOWN.multiply(a, Decimal(b))
+
+
+def divide_up(a: Decimal, b: Decimal | int) -> Decimal:
+    """a / b, not below the true quotient."""
+    return _UP.divide(a, Decimal(b))
+
+
+def divide_down(a: Decimal, b: Decimal | int) -> Decimal:
+    """a / b, not above the true quotient."""
+    return _DOWN.divide(a, Decimal(b))
+
+
+def certainly_le(a: Decimal, b: Decimal) -> bool:
+    """Whether a <= b beyond doubt: false for anything that is not a finite number."""
+    return a.is_finite() and b.is_finite() and a <= b
+
+
+def sqrt_up(value: Decimal) -> Decimal:
+    """The square root, not below the true one (a perfect square is exact)."""
+    root = _UP.sqrt(value)  # correctly rounded to nearest, whatever the context says
+    return root if Fraction(root) ** 2 >= Fraction(value) else _UP.next_plus(root)
+
+
+def sqrt_down(value: Decimal) -> Decimal:
+    """The square root, not above the true one (a perfect square is exact)."""
+    root = _DOWN.sqrt(value)
+    return root if Fraction(root) ** 2 <= Fraction(value) else _DOWN.next_minus(root)
+
+
+def text(value: Decimal) -> str:
+    """The exact, shortest text of a finite decimal: what entries, digests and JSON carry."""
+    if value.is_zero():
+        return "0"
+    digits = _READ.normalize(value)
+    plain = -7 < digits.adjusted() < 21  # 0.000001 and 100 as people write them, 1e-300 with its exponent
+    return format(digits, "f") if plain else str(digits).lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A number that is not known exactly but certainly lies in [lower, upper]."""
+
+    lower: Decimal
+    upper: Decimal
+
+    def __post_init__(self) -> None:
+        if not certainly_le(self.lower, self.upper):
+            raise InputError(f"Bound({self.lower}, {self.upper}): lower is not certainly at most upper")
+
+    def __contains__(self, value: Number) -> bool:
+        exact = _to_fraction_or_decimal(value, "value")
+        return Fraction(self.lower) <= Fraction(exact) <= Fraction(self.upper)
