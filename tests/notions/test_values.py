@@ -1,0 +1,99 @@
+"""Notion values compose by their own law, round against the spender and refuse what they cannot hold."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dosimeter.errors import InputError, NotionError
+from dosimeter.neighbours import NeighbouringRelation, PrivacyUnit, require_same
+from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, Loss, ProbabilisticDP, PureDP
+
+amounts = st.decimals(
+    min_value=Decimal("1e-9"), max_value=Decimal("1e3"), allow_nan=False, allow_infinity=False, places=12
+)
+deltas = st.decimals(min_value=0, max_value=Decimal("0.01"), places=12)
+values = st.one_of(
+    st.builds(PureDP, amounts),
+    st.builds(ApproxDP, amounts, deltas),
+    st.builds(ZCDP, amounts, deltas),
+    st.builds(GDP, amounts, deltas),
+    st.builds(lambda a, b, d: RDP((2, 8), (a, b), d), amounts, amounts, deltas),
+)
+
+
+@given(values, st.integers(1, 12))
+def test_repeating_equals_the_loop(value: Loss, n: int) -> None:
+    """count runs cost what count single runs cost, never less."""
+    total = value
+    for _ in range(n - 1):
+        total = total.compose(value)  # type: ignore[arg-type]
+    repeated = value.repeat(n)  # type: ignore[union-attr]
+    if isinstance(value, GDP):
+        assert abs(Fraction(repeated.mu) / Fraction(total.mu) - 1) < Fraction(1, 10**40)
+        assert Fraction(repeated.mu) ** 2 >= n * Fraction(value.mu) ** 2
+    else:
+        assert repeated == total
+
+
+@given(st.lists(amounts, min_size=2, max_size=6), st.randoms())
+def test_composition_does_not_depend_on_the_order(parts: list[Decimal], random: object) -> None:
+    """Composition is commutative and associative where the sums are exact."""
+    shuffled = list(parts)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    forward, backward = ZCDP(0), ZCDP(0)
+    for part in parts:
+        forward = forward.compose(ZCDP(part))
+    for part in shuffled:
+        backward = ZCDP(part).compose(backward)
+    assert forward == backward
+
+
+def test_gaussian_squares_add() -> None:
+    """Two mechanisms of mu = 0.6 and 0.8 are 1-GDP together; four of 0.5 too."""
+    assert GDP("0.6").compose(GDP("0.8")) == GDP(1)
+    assert GDP("0.5").repeat(4) == GDP(1)
+
+
+def test_a_delta_never_passes_one() -> None:
+    """Failures cannot be more than certain."""
+    assert ApproxDP(1, "0.6").compose(ApproxDP(1, "0.6")).delta == 1
+    assert ProbabilisticDP(1, "0.6").compose(ProbabilisticDP(1, "0.6")).delta == 1
+
+
+@pytest.mark.parametrize("bad", ["NaN", "-1", "inf", "1e-400", "0,1", None])
+@pytest.mark.parametrize("make", [PureDP, ApproxDP, ZCDP, GDP, lambda x: RDP((2,), (x,)), lambda x: ZCDP(1, x)])
+def test_bad_parameters_are_refused(make: object, bad: object) -> None:
+    """No notion holds a value that is not an amount."""
+    with pytest.raises(InputError):
+        make(bad)  # type: ignore[operator]
+
+
+def test_renyi_orders_must_match_and_rise() -> None:
+    """Guarantees at different orders do not add; orders lie above one and rise."""
+    with pytest.raises(NotionError):
+        RDP((2,), (1,)).compose(RDP((3,), (1,)))
+    for orders in ((), (1,), ("0.5",), (3, 2), (2, 2), ("1e7",)):
+        with pytest.raises(InputError):
+            RDP(orders, tuple(1 for _ in orders))
+    with pytest.raises(InputError):
+        RDP((2, 3), (1,))
+
+
+def test_relations_do_not_mix() -> None:
+    """A guarantee under one relation is never charged under another."""
+    require_same(NeighbouringRelation.ADD_REMOVE, NeighbouringRelation.read("add_remove"))
+    with pytest.raises(NotionError, match="replace_one"):
+        require_same(NeighbouringRelation.ADD_REMOVE, NeighbouringRelation.REPLACE_ONE)
+    with pytest.raises(InputError, match="add_remove"):
+        NeighbouringRelation.read("swap")
+
+
+def test_a_row_contributes_once() -> None:
+    """A contribution bound above one needs a user column."""
+    assert PrivacyUnit("user", 5).max_contributions == 5
+    for column, bound in ((None, 2), ("", 1), ("user", 0), ("user", 1.5)):
+        with pytest.raises(InputError):
+            PrivacyUnit(column, bound)  # type: ignore[arg-type]

@@ -1,0 +1,72 @@
+"""Balls leave as decimals on the stated side of the truth, right to 25 digits."""
+
+import threading
+from decimal import Decimal
+from fractions import Fraction
+
+import flint
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dosimeter.enclosure import ball, down, enclose, precision, up
+from dosimeter.errors import NoGuaranteeError
+
+positive = st.decimals(min_value=Decimal("1e-12"), max_value=Decimal("1e4"), allow_nan=False, allow_infinity=False)
+
+
+@given(positive)
+@settings(max_examples=60)
+def test_up_and_down_bracket_the_truth(x: Decimal) -> None:
+    """tanh, exp and log agree with another library at 80 digits, and lie on the stated side of it."""
+    with mpmath.workdps(80):
+        q = mpmath.mpf(Fraction(x).numerator) / Fraction(x).denominator
+        for ours, truth in ((lambda: ball(x).tanh(), mpmath.tanh(q)), (lambda: (-ball(x)).exp(), mpmath.exp(-q))):
+            value = enclose(ours)
+            low, high = down(value), up(value)
+            if truth > mpmath.mpf("1e-300"):
+                assert mpmath.mpf(str(low)) <= truth <= mpmath.mpf(str(high))
+                assert mpmath.mpf(str(high - low)) <= truth * mpmath.mpf("1e-23")
+
+
+def test_cancellation_raises_the_precision() -> None:
+    """A difference that loses 60 digits still leaves with 25 right ones."""
+    tiny = Decimal("1e-60")
+    value = enclose(lambda: ball(tiny).exp() - 1)
+    assert down(value) <= Decimal("1.0000000000000000000000001e-60")
+    assert up(value) >= tiny
+
+
+def test_a_hidden_zero_is_refused() -> None:
+    """A value that no precision separates from zero has no relative enclosure; it is not guessed."""
+    with pytest.raises(NoGuaranteeError):
+        enclose(lambda: ball(2).sqrt() ** 2 - 2)
+
+
+def test_below_the_smallest_amount() -> None:
+    """An upper value under 1e-300 becomes 1e-300, a lower one 0: both stay sound."""
+    value = enclose(lambda: ball(-1000).exp())
+    assert up(value) == Decimal("1e-300")
+    assert down(value) == 0
+
+
+def test_precision_is_restored_and_exclusive() -> None:
+    """The shared setting returns to what it was, also after an error, and two threads never mix it."""
+    before = flint.ctx.prec
+    with pytest.raises(ZeroDivisionError), precision(777):
+        raise ZeroDivisionError
+    assert flint.ctx.prec == before
+    seen: list[int] = []
+
+    def work(bits: int) -> None:
+        for _ in range(200):
+            with precision(bits):
+                seen.append(flint.ctx.prec - bits)
+
+    threads = [threading.Thread(target=work, args=(bits,)) for bits in (100, 200, 300)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(seen) == {0}
