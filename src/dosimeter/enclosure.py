@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 DIGITS: Final = 25
 _FIRST_BITS: Final = 160
 _LAST_BITS: Final = 16_384
+_LARGEST_BITS: Final = 100_000
 _LOCK = threading.RLock()  # the working precision belongs to the whole process
 
 
@@ -89,6 +90,11 @@ def _outward(value: Ball, digits: int, *, upward: bool) -> Decimal:
     with precision(_LAST_BITS):  # the end of the ball is a dyadic number: take it whole
         end = value.upper() if upward else value.lower()
     mantissa, exponent = (int(part) for part in end.man_exp())
+    size = mantissa.bit_length() + exponent
+    if mantissa and size < -1100:  # exp(-1e30) is a ball; written out as a decimal it would not fit into memory
+        return (SMALLEST if mantissa > 0 else ZERO) if upward else (ZERO if mantissa > 0 else -SMALLEST)
+    if size > _LARGEST_BITS:
+        raise NoGuaranteeError("a value is beyond every accepted range; no bound can be stated")
     rounding = decimal.ROUND_CEILING if upward else decimal.ROUND_FLOOR
     context = decimal.Context(prec=digits, rounding=rounding, Emin=-999_999, Emax=999_999)
     if exponent >= 0:
