@@ -35,6 +35,10 @@ class SourceError(DosimeterError):
     """The rows could not be read or aggregated. Says which step failed, never what a row holds."""
 
 
+class EntropyError(DosimeterError):
+    """The randomness failed or looks broken. Nothing was released; what was charged stays charged."""
+
+
 class LedgerError(DosimeterError):
     """The ledger cannot do what was asked; what was charged stays charged."""
 
