@@ -1,12 +1,14 @@
 """What a privacy filter owes: a pure, resumable rule that admits a query only while the total certainly holds.
 
 A filter is configuration (frozen); its state is a separate frozen value. `admit` looks ahead by one: it decides about
-the next query before that query runs. A refusal changes nothing, and a cheaper query may follow.
+the next query before that query runs. A refusal changes nothing, and a cheaper query may follow: refused queries are
+rounds of cost zero, and whether a query is refused depends on parameters alone, never on an unreleased answer.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from dosimeter.notions import Loss
@@ -30,15 +32,30 @@ class Refused:
     spent: dict[str, str]
     remaining: dict[str, str]
     budget: dict[str, str]
+    exceeded: tuple[str, ...] = ()  # the quantities that do not fit
 
     def message(self) -> str:
         """One sentence for a person: what was asked, what is left, what to do."""
+        names = [name for name in self.exceeded or self.budget if name in self.requested]
         parts = [
             f"{name}: asked {self.requested[name]}, remaining {self.remaining[name]} of {self.budget[name]}"
-            for name in self.budget
-            if name in self.requested
+            for name in names
         ]
         return "refused, " + "; ".join(parts) + "; ask with more noise, or ask something cheaper"
+
+
+class FilterState(Protocol):
+    """What every state offers, so that any odometer can read any filter's state."""
+
+    @property
+    def intrinsic_time(self) -> Decimal | None:
+        """V = 2 sum rho over the admitted queries, rounded up; None for a state that knows Renyi orders only."""
+        ...
+
+    @property
+    def delta(self) -> Decimal:
+        """The sum of the failure probabilities of the admitted queries, rounded up."""
+        ...
 
 
 class Filter(Protocol[State]):
@@ -53,6 +70,10 @@ class Filter(Protocol[State]):
 
     def admit(self, state: State, loss: Loss) -> Admitted[State] | Refused:
         """Decide about one query in constant time. A loss of another notion raises NotionError."""
+        ...
+
+    def budget(self) -> dict[str, str]:
+        """The caps, by quantity, rounded down."""
         ...
 
     def spent(self, state: State) -> dict[str, str]:

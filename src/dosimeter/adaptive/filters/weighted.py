@@ -1,0 +1,147 @@
+"""Several Renyi orders with a price for the choice: admit while at least ONE order is within its budget.
+
+Without the price this rule is false (see `rdp`). With it, each order a owns a share w_a of delta, fixed beforehand:
+the order that happens to end the run contributes at most w_a delta, and the shares add up to at most one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, ClassVar, final
+
+from dosimeter.adaptive.filters.rdp import RDPState, add_loss, asked_by_order, name_of, read_orders, sums_by_order
+from dosimeter.adaptive.filters.sums import Amounts, SumFilter
+from dosimeter.enclosure import ball, down, enclose
+from dosimeter.errors import InputError
+from dosimeter.exact import ONE, ZERO, add_up, amount, certainly_le, divide_down, fraction_down, show, subtract_down
+from dosimeter.notions import RDP, ApproxDP
+
+if TYPE_CHECKING:
+    from dosimeter.enclosure import Ball
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class WeightedRDPFilter(SumFilter[RDPState, RDP]):
+    """Admits RDP queries while at least one order a has sum epsilon_m(a) <= B_a.
+
+    B_a = epsilon + log(w_a delta' / c_a) / (a - 1), c_a = (1/a) (1 - 1/a)^(a-1), rounded down; an order whose B_a is
+    negative never helps. delta' = (delta - declared_delta) / (1 - declared_delta).
+
+    Guarantee:
+        The whole interaction is (epsilon, delta)-DP under full adaptivity.
+
+    Args:
+        epsilon: the budget, in nats, in [1e-300, 1e12]; a ratio is rounded down.
+        delta: the probability of failure of the whole interaction, in [1e-300, 1).
+        orders: Renyi orders, each in (1, 1e6], strictly increasing, fixed before the first query.
+        weights: one share per order, each in (0, 1], together at most 1; equal shares when not given.
+        declared_delta: the part of delta kept for failures of approximate mechanisms, 0 or below delta.
+
+    Reference:
+        Own result. Let N_a be the time at which order a alone would stop. The run ends at the last of them; where order
+        a ends it, (1 - e^(epsilon-L))+ <= c_a e^((a-1)(L-epsilon)), and optional stopping of the supermartingale
+        exp((a-1) L_n - (a-1) sum epsilon_m(a)) at N_a bounds the contribution to delta by w_a delta'. Sum over a.
+    """
+
+    epsilon: Decimal
+    delta: Decimal
+    orders: tuple[Decimal, ...]
+    weights: tuple[Decimal, ...] | None = None
+    declared_delta: Decimal = ZERO
+    budgets: tuple[Decimal, ...] = field(init=False, compare=False)  # B_a, negative ones included
+    kind: ClassVar[str] = "rdp_weighted"
+    notion: ClassVar[str] = "rdp"
+    state_type: ClassVar[type[RDPState]] = RDPState
+    loss_type: ClassVar[type[RDP]] = RDP
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        set_(self, "epsilon", amount(self.epsilon, "epsilon", round_up=False))
+        set_(self, "delta", amount(self.delta, "delta", round_up=False, below_one=True))
+        set_(self, "orders", read_orders(self.orders))
+        set_(self, "weights", _read_weights(self.weights, len(self.orders)))
+        set_(self, "declared_delta", read_declared(self.declared_delta, self.delta))
+        share = divide_down(subtract_down(self.delta, self.declared_delta), ONE - self.declared_delta)
+        pairs = zip(self.orders, self.weights or (), strict=True)
+        set_(self, "budgets", tuple(order_budget(a, self.epsilon, share, w) for a, w in pairs))
+        if max(self.budgets) < ZERO:
+            raise InputError(
+                f"no order can reach epsilon={self.epsilon:g} at delta={self.delta:g}: every budget is negative; "
+                "add larger orders, use fewer of them, or ask for a larger epsilon"
+            )
+
+    def start(self) -> RDPState:
+        """Nothing spent."""
+        return RDPState(self.orders, (ZERO,) * len(self.orders))
+
+    def caps(self) -> dict[str, Decimal]:
+        """The budget of every order that can be used, and the cap on declared deltas."""
+        usable = {name_of(a): b for a, b in zip(self.orders, self.budgets, strict=True) if b >= ZERO}
+        return {**usable, "delta": self.declared_delta}
+
+    def sums(self, state: RDPState) -> dict[str, Decimal]:
+        """The sums at every order, and of deltas."""
+        return sums_by_order(self, state)
+
+    def asked(self, state: RDPState, loss: RDP, count: int) -> dict[str, Decimal]:  # noqa: ARG002
+        """The loss at every order, and its delta."""
+        return asked_by_order(self, loss, count)
+
+    def exceeded(self, totals: Amounts) -> tuple[str, ...]:
+        """One order within its budget is enough; the sum of declared deltas must be within its cap as well."""
+        caps = self.caps()
+        failed = ("delta",) if not certainly_le(totals["delta"], caps.pop("delta")) else ()
+        if any(certainly_le(totals[name], cap) for name, cap in caps.items()):
+            return failed
+        return (*caps, *failed)
+
+    def advance(self, state: RDPState, loss: RDP, count: int) -> RDPState:
+        """Add the divergences and the delta."""
+        return add_loss(state, loss, count)
+
+    def guarantee(self) -> ApproxDP:
+        """(epsilon, delta)-DP for the whole interaction."""
+        return ApproxDP(self.epsilon, self.delta)
+
+
+def order_constant(order: Decimal) -> Ball:
+    """c_a = (1/a) (1 - 1/a)^(a-1): the best constant in (1 - e^(epsilon-L))+ <= c_a e^((a-1)(L-epsilon))."""
+    a = ball(order)
+    return ((1 - 1 / a).log() * (a - 1)).exp() / a
+
+
+def order_budget(order: Decimal, epsilon: Decimal, delta: Decimal, weight: Decimal) -> Decimal:
+    """B_a = epsilon + log(w_a delta / c_a) / (a - 1), rounded down; may be negative."""
+
+    def value() -> Ball:
+        a = ball(order)
+        log_constant = (1 - 1 / a).log() * (a - 1) - a.log()
+        return ball(epsilon) + ((ball(weight) * ball(delta)).log() - log_constant) / (a - 1)
+
+    return down(enclose(value))
+
+
+def read_declared(declared_delta: object, delta: Decimal) -> Decimal:
+    """Read the part of delta kept for declared failures: 0 or an amount below delta."""
+    declared = amount(declared_delta, "declared_delta", round_up=False, zero=True, below_one=True)  # type: ignore[arg-type]
+    if declared >= delta:
+        raise InputError(
+            f"declared_delta={show(declared_delta)} leaves nothing of delta={delta:g} for the composition itself; "
+            "keep it below delta"
+        )
+    return declared
+
+
+def _read_weights(weights: object, length: int) -> tuple[Decimal, ...]:
+    if weights is None:
+        return (fraction_down(Fraction(1, length)),) * length
+    values = tuple(weights) if isinstance(weights, tuple | list) else ()
+    if len(values) != length:
+        raise InputError(f"weights needs one share per order; got {len(values)} for {length} orders")
+    shares = tuple(amount(value, "weight", round_up=False, largest=ONE) for value in values)
+    if not certainly_le(add_up(*shares), ONE):
+        raise InputError(f"weights add up to more than 1 ({add_up(*shares):g}); they are shares of one delta")
+    return shares
