@@ -1,0 +1,1 @@
+"""Privacy loss distributions: exact prices of plans fixed in advance, as bounds that certainly hold."""

@@ -1,0 +1,1 @@
+"""The saddle line: moment generating functions on one vertical line, added, and read by a certified inversion."""
