@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 from dosimeter.adaptive.filter import Admitted, Filter, Refused
 from dosimeter.adaptive.filters.approx import ApproxFilter
 from dosimeter.adaptive.filters.basic import BasicFilter, BasicState
+from dosimeter.adaptive.filters.children import Family, OpenChild
 from dosimeter.adaptive.filters.gdp import GDPFilter, GDPState
 from dosimeter.adaptive.filters.published import PublishedApproxFilter, SquaresState
 from dosimeter.adaptive.filters.pure import PureFilter, PureState
@@ -115,9 +116,11 @@ __all__ = [
     "ApproxFilter",
     "BasicFilter",
     "BasicState",
+    "Family",
     "Filter",
     "GDPFilter",
     "GDPState",
+    "OpenChild",
     "PublishedApproxFilter",
     "PureFilter",
     "PureState",
