@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
-from fractions import Fraction
 from typing import ClassVar, final
 
 from dosimeter.adaptive.filters.intrinsic import largest_pure
 from dosimeter.adaptive.filters.sums import SumFilter, left
 from dosimeter.adaptive.filters.weighted import read_declared
 from dosimeter.adaptive.filters.zcdp import ZCDPState, add_zcdp
-from dosimeter.exact import ONE, ZERO, amount, multiply_up
+from dosimeter.exact import ONE, ZERO, Number, amount, multiply_up
 from dosimeter.notions import ZCDP, ApproxDP
 from dosimeter.notions.profiles.concentrated import zcdp_delta, zcdp_rho
 
@@ -57,8 +56,7 @@ class ApproxFilter(SumFilter[ZCDPState, ZCDP]):
         object.__setattr__(self, "epsilon", amount(self.epsilon, "epsilon", round_up=False))
         object.__setattr__(self, "delta", amount(self.delta, "delta", round_up=False, below_one=True))
         object.__setattr__(self, "declared_delta", read_declared(self.declared_delta, self.delta))
-        kept = Fraction(self.declared_delta)
-        object.__setattr__(self, "rho", zcdp_rho(self.epsilon, (Fraction(self.delta) - kept) / (1 - kept)))
+        object.__setattr__(self, "rho", zcdp_rho(self.epsilon, self.delta, self.declared_delta))
 
     def start(self) -> ZCDPState:
         """Nothing spent."""
@@ -92,13 +90,13 @@ class ApproxFilter(SumFilter[ZCDPState, ZCDP]):
         """What holds besides: declared_delta-approximate rho-zCDP, hence a delta at every epsilon at once."""
         return ZCDP(self.rho, self.declared_delta)
 
-    def delta_at(self, epsilon: Decimal) -> Decimal:
+    def delta_at(self, epsilon: Number) -> Decimal:
         """The delta of the whole interaction at another epsilon, rounded up; it holds for all epsilons at once.
 
         Args:
             epsilon: in nats, at least 0.
         """
-        return zcdp_delta(self.rho, amount(epsilon, "epsilon", round_up=False, zero=True), self.declared_delta)
+        return zcdp_delta(self.rho, epsilon, self.declared_delta)
 
     def running_sum(self, state: ZCDPState) -> ZCDP:
         """The admitted losses added up: what happened so far, not a guarantee for a run that stops on its answers."""

@@ -4,26 +4,16 @@ from __future__ import annotations
 
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
-from dosimeter.enclosure import ball, down, enclose, precision, up
-from dosimeter.exact import ZERO, multiply_down, multiply_up, sqrt_down
-
-if TYPE_CHECKING:
-    from dosimeter.enclosure import Ball
+from dosimeter.enclosure import ball, down, precision
+from dosimeter.exact import ONE, ZERO, multiply_down, multiply_up, sqrt_down
+from dosimeter.notions.profiles.randomized_response import randomized_response_renyi
 
 
 @lru_cache(maxsize=4096)
 def pure_rho(epsilon: Decimal) -> Decimal:
-    """The rho of an epsilon-DP query: epsilon tanh(epsilon / 2), rounded up."""
-    if not epsilon:
-        return ZERO
-
-    def value() -> Ball:
-        e = ball(epsilon)
-        return e * (e / 2).tanh()
-
-    return up(enclose(value))
+    """The rho of an epsilon-DP query: epsilon tanh(epsilon/2), the divergence of order 1, rounded up."""
+    return randomized_response_renyi(epsilon, ONE)
 
 
 def twice(rho: Decimal) -> Decimal:

@@ -9,17 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import ClassVar, final
 
 from dosimeter.adaptive.filters.rdp import RDPState, add_loss, asked_by_order, name_of, read_orders, sums_by_order
 from dosimeter.adaptive.filters.sums import Amounts, SumFilter
-from dosimeter.enclosure import ball, down, enclose
 from dosimeter.errors import InputError
-from dosimeter.exact import ONE, ZERO, add_up, amount, certainly_le, divide_down, fraction_down, show, subtract_down
+from dosimeter.exact import ONE, ZERO, add_up, amount, certainly_le, fraction_down, show
 from dosimeter.notions import RDP, ApproxDP
-
-if TYPE_CHECKING:
-    from dosimeter.enclosure import Ball
+from dosimeter.notions.profiles.renyi import renyi_budget
 
 
 @final
@@ -27,8 +24,8 @@ if TYPE_CHECKING:
 class WeightedRDPFilter(SumFilter[RDPState, RDP]):
     """Admits RDP queries while at least one order a has sum epsilon_m(a) <= B_a.
 
-    B_a = epsilon + log(w_a delta' / c_a) / (a - 1), c_a = (1/a) (1 - 1/a)^(a-1), rounded down; an order whose B_a is
-    negative never helps. delta' = (delta - declared_delta) / (1 - declared_delta).
+    B_a = max(0, epsilon + log(w_a delta' / c_a) / (a - 1)), c_a = (1/a) (1 - 1/a)^(a-1), rounded down, with
+    delta' = (delta - declared_delta) / (1 - declared_delta).
 
     Guarantee:
         The whole interaction is (epsilon, delta)-DP under full adaptivity.
@@ -51,7 +48,7 @@ class WeightedRDPFilter(SumFilter[RDPState, RDP]):
     orders: tuple[Decimal, ...]
     weights: tuple[Decimal, ...] | None = None
     declared_delta: Decimal = ZERO
-    budgets: tuple[Decimal, ...] = field(init=False, compare=False)  # B_a, negative ones included
+    budgets: tuple[Decimal, ...] = field(init=False, compare=False)
     kind: ClassVar[str] = "rdp_weighted"
     notion: ClassVar[str] = "rdp"
     state_type: ClassVar[type[RDPState]] = RDPState
@@ -64,12 +61,12 @@ class WeightedRDPFilter(SumFilter[RDPState, RDP]):
         set_(self, "orders", read_orders(self.orders))
         set_(self, "weights", _read_weights(self.weights, len(self.orders)))
         set_(self, "declared_delta", read_declared(self.declared_delta, self.delta))
-        share = divide_down(subtract_down(self.delta, self.declared_delta), ONE - self.declared_delta)
         pairs = zip(self.orders, self.weights or (), strict=True)
-        set_(self, "budgets", tuple(order_budget(a, self.epsilon, share, w) for a, w in pairs))
-        if max(self.budgets) < ZERO:
+        terms = (self.epsilon, self.delta, self.declared_delta)
+        set_(self, "budgets", tuple(renyi_budget(order, *terms, weight) for order, weight in pairs))
+        if not max(self.budgets):
             raise InputError(
-                f"no order can reach epsilon={self.epsilon:g} at delta={self.delta:g}: every budget is negative; "
+                f"no order can reach epsilon={self.epsilon:g} at delta={self.delta:g}: every budget is 0; "
                 "add larger orders, use fewer of them, or ask for a larger epsilon"
             )
 
@@ -78,9 +75,8 @@ class WeightedRDPFilter(SumFilter[RDPState, RDP]):
         return RDPState(self.orders, (ZERO,) * len(self.orders))
 
     def caps(self) -> dict[str, Decimal]:
-        """The budget of every order that can be used, and the cap on declared deltas."""
-        usable = {name_of(a): b for a, b in zip(self.orders, self.budgets, strict=True) if b >= ZERO}
-        return {**usable, "delta": self.declared_delta}
+        """The budget at every order, and the cap on declared deltas."""
+        return {**{name_of(a): b for a, b in zip(self.orders, self.budgets, strict=True)}, "delta": self.declared_delta}
 
     def sums(self, state: RDPState) -> dict[str, Decimal]:
         """The sums at every order, and of deltas."""
@@ -105,23 +101,6 @@ class WeightedRDPFilter(SumFilter[RDPState, RDP]):
     def guarantee(self) -> ApproxDP:
         """(epsilon, delta)-DP for the whole interaction."""
         return ApproxDP(self.epsilon, self.delta)
-
-
-def order_constant(order: Decimal) -> Ball:
-    """c_a = (1/a) (1 - 1/a)^(a-1): the best constant in (1 - e^(epsilon-L))+ <= c_a e^((a-1)(L-epsilon))."""
-    a = ball(order)
-    return ((1 - 1 / a).log() * (a - 1)).exp() / a
-
-
-def order_budget(order: Decimal, epsilon: Decimal, delta: Decimal, weight: Decimal) -> Decimal:
-    """B_a = epsilon + log(w_a delta / c_a) / (a - 1), rounded down; may be negative."""
-
-    def value() -> Ball:
-        a = ball(order)
-        log_constant = (1 - 1 / a).log() * (a - 1) - a.log()
-        return ball(epsilon) + ((ball(weight) * ball(delta)).log() - log_constant) / (a - 1)
-
-    return down(enclose(value))
 
 
 def read_declared(declared_delta: object, delta: Decimal) -> Decimal:
