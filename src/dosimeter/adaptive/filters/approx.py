@@ -17,7 +17,7 @@ from dosimeter.adaptive.filters.weighted import read_declared
 from dosimeter.adaptive.filters.zcdp import ZCDPState, add_zcdp
 from dosimeter.exact import ONE, ZERO, Number, amount, multiply_up
 from dosimeter.notions import ZCDP, ApproxDP
-from dosimeter.notions.profiles.concentrated import zcdp_delta, zcdp_rho
+from dosimeter.notions.convert import largest_zcdp_for_approx, zcdp_to_approx
 
 
 @final
@@ -56,7 +56,7 @@ class ApproxFilter(SumFilter[ZCDPState, ZCDP]):
         object.__setattr__(self, "epsilon", amount(self.epsilon, "epsilon", round_up=False))
         object.__setattr__(self, "delta", amount(self.delta, "delta", round_up=False, below_one=True))
         object.__setattr__(self, "declared_delta", read_declared(self.declared_delta, self.delta))
-        object.__setattr__(self, "rho", zcdp_rho(self.epsilon, self.delta, self.declared_delta))
+        object.__setattr__(self, "rho", largest_zcdp_for_approx(self.epsilon, self.delta, self.declared_delta))
 
     def start(self) -> ZCDPState:
         """Nothing spent."""
@@ -96,7 +96,7 @@ class ApproxFilter(SumFilter[ZCDPState, ZCDP]):
         Args:
             epsilon: in nats, at least 0.
         """
-        return zcdp_delta(self.rho, epsilon, self.declared_delta)
+        return zcdp_to_approx(self.profile_guarantee(), target_epsilon=epsilon).delta
 
     def running_sum(self, state: ZCDPState) -> ZCDP:
         """The admitted losses added up: what happened so far, not a guarantee for a run that stops on its answers."""

@@ -6,14 +6,15 @@ from decimal import Decimal
 from functools import lru_cache
 
 from dosimeter.enclosure import ball, down, precision
-from dosimeter.exact import ONE, ZERO, multiply_down, multiply_up, sqrt_down
-from dosimeter.notions.profiles.randomized_response import randomized_response_renyi
+from dosimeter.exact import LARGEST, ZERO, multiply_down, multiply_up, sqrt_down
+from dosimeter.notions import PureDP
+from dosimeter.notions.convert import pure_to_zcdp
 
 
 @lru_cache(maxsize=4096)
 def pure_rho(epsilon: Decimal) -> Decimal:
-    """The rho of an epsilon-DP query: epsilon tanh(epsilon/2), the divergence of order 1, rounded up."""
-    return randomized_response_renyi(epsilon, ONE)
+    """The rho of an epsilon-DP query: epsilon tanh(epsilon/2), rounded up."""
+    return pure_to_zcdp(PureDP(epsilon)).rho
 
 
 def twice(rho: Decimal) -> Decimal:
@@ -38,8 +39,8 @@ def largest_pure(rho: Decimal) -> Decimal:
             e = (e + step).mid()
             if abs(step) <= e * ball(Decimal("1e-30")):
                 break
-    for margin in (Decimal("1e-24"), Decimal("1e-20"), Decimal("1e-12")):
-        found = down(e * (1 - ball(margin)))
-        if found > lowest and pure_rho(found) <= rho:
-            return found
-    return lowest
+        e = e * (1 - ball(Decimal("1e-22")))
+    found = min(LARGEST, down(e))
+    if found > lowest and pure_rho(found) <= rho:
+        return found
+    return multiply_down(lowest, 1 - Decimal("1e-20"))  # safe: epsilon tanh(epsilon/2) <= epsilon^2/2

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, ClassVar, final
+from typing import ClassVar, final
 
 from dosimeter.adaptive.filters.intrinsic import pure_rho, twice
 from dosimeter.adaptive.filters.sums import SumFilter, left, require_sums
 from dosimeter.adaptive.filters.weighted import read_declared
-from dosimeter.enclosure import ball, down, enclose
-from dosimeter.exact import ZERO, add_up, amount, multiply_up, sqrt_down, subtract_down
+from dosimeter.exact import ZERO, add_up, amount, multiply_up, sqrt_down
 from dosimeter.notions import ApproxDP
-
-if TYPE_CHECKING:
-    from dosimeter.enclosure import Ball
+from dosimeter.notions.convert import largest_square_sum_for_approx
 
 
 @final
@@ -44,8 +41,9 @@ class SquaresState:
 class PublishedApproxFilter(SumFilter[SquaresState, ApproxDP]):
     """Admits (epsilon_m, delta_m)-DP queries while sum epsilon_m^2 <= y* and sum delta_m <= declared_delta.
 
-    With delta' = delta - declared_delta, y* = (sqrt(2 log(1/delta') + 2 epsilon) - sqrt(2 log(1/delta')))^2 is the
-    largest V with sqrt(2 log(1/delta') V) + V/2 <= epsilon; it is rounded down.
+    With delta' = (delta - declared_delta) / (1 - declared_delta),
+    y* = (sqrt(2 log(1/delta') + 2 epsilon) - sqrt(2 log(1/delta')))^2 is the largest V with
+    sqrt(2 log(1/delta') V) + V/2 <= epsilon; it is rounded down.
 
     Guarantee:
         The whole interaction is (epsilon, delta)-DP under full adaptivity.
@@ -73,8 +71,8 @@ class PublishedApproxFilter(SumFilter[SquaresState, ApproxDP]):
         object.__setattr__(self, "epsilon", amount(self.epsilon, "epsilon", round_up=False))
         object.__setattr__(self, "delta", amount(self.delta, "delta", round_up=False, below_one=True))
         object.__setattr__(self, "declared_delta", read_declared(self.declared_delta, self.delta))
-        share = subtract_down(self.delta, self.declared_delta)
-        object.__setattr__(self, "capacity", capacity(self.epsilon, share))
+        capacity = largest_square_sum_for_approx(self.epsilon, self.delta, self.declared_delta)
+        object.__setattr__(self, "capacity", capacity)
 
     def start(self) -> SquaresState:
         """Nothing spent."""
@@ -109,25 +107,3 @@ class PublishedApproxFilter(SumFilter[SquaresState, ApproxDP]):
     def guarantee(self) -> ApproxDP:
         """(epsilon, delta)-DP for the whole interaction."""
         return ApproxDP(self.epsilon, self.delta)
-
-
-def capacity(epsilon: Decimal, delta: Decimal) -> Decimal:
-    """y*: the largest V = sum epsilon_m^2 with sqrt(2 log(1/delta) V) + V/2 <= epsilon, rounded down.
-
-    Guarantee:
-        Never above the true root.
-
-    Args:
-        epsilon: the target, in nats, positive.
-        delta: the share of the failure probability spent on the composition, in (0, 1).
-
-    Reference:
-        Whitehouse, Ramdas, Rogers, Wu 2023, Theorem 8, solved for V and written without cancellation.
-    """
-
-    def value() -> Ball:
-        twice_log = -2 * ball(delta).log()
-        root = 2 * ball(epsilon) / ((twice_log + 2 * ball(epsilon)).sqrt() + twice_log.sqrt())
-        return root * root
-
-    return down(enclose(value))

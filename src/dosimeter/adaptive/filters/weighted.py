@@ -16,7 +16,7 @@ from dosimeter.adaptive.filters.sums import Amounts, SumFilter
 from dosimeter.errors import InputError
 from dosimeter.exact import ONE, ZERO, add_up, amount, certainly_le, fraction_down, show
 from dosimeter.notions import RDP, ApproxDP
-from dosimeter.notions.profiles.renyi import renyi_budget
+from dosimeter.notions.convert import largest_rdp_for_approx
 
 
 @final
@@ -63,7 +63,7 @@ class WeightedRDPFilter(SumFilter[RDPState, RDP]):
         set_(self, "declared_delta", read_declared(self.declared_delta, self.delta))
         pairs = zip(self.orders, self.weights or (), strict=True)
         terms = (self.epsilon, self.delta, self.declared_delta)
-        set_(self, "budgets", tuple(renyi_budget(order, *terms, weight) for order, weight in pairs))
+        set_(self, "budgets", tuple(largest_rdp_for_approx(order, *terms, weight) for order, weight in pairs))
         if not max(self.budgets):
             raise InputError(
                 f"no order can reach epsilon={self.epsilon:g} at delta={self.delta:g}: every budget is 0; "
