@@ -1,0 +1,288 @@
+"""A ledger's file: making it, recognising it, connecting to it, and saying what is wrong with it.
+
+A new ledger is built complete under a temporary name and then linked into place, so nobody ever sees half of one, two
+processes that make it at once agree on one, and an existing file is never written over. An empty file is therefore
+never a ledger: somebody's ledger may have been cut to nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+from urllib.parse import quote
+
+from sqlalchemy import Engine, create_engine
+from sqlalchemy.pool import NullPool
+
+from dosimeter.errors import InputError, LedgerCorrupt, LedgerError, LedgerUnavailable, LedgerVersionError
+from dosimeter.exact import show
+from dosimeter.ledger.record import LedgerKey
+from dosimeter.stores.sql import migrate
+from dosimeter.stores.sql.sqlite_errors import translated
+from dosimeter.stores.sql.statements import Prepared, prepare
+from dosimeter.stores.sql.transaction import SQLTransaction
+
+APPLICATION_ID: Final = 0x444F5349  # "DOSI" in the file's header: how a ledger is recognised
+FORMAT: Final = len(migrate.REVISIONS)  # kept in the header too, so that each transaction can compare it
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerFile:
+    """A file that was found to be a ledger, and how long to wait for it."""
+
+    path: str
+    wait_seconds_max: float
+    inode: tuple[int, int]
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], wait_seconds_max: float) -> LedgerFile:
+        """Find the ledger, or make it where nothing is; then bring it to this version's tables."""
+        resolved = _resolve(path)
+        with translated(resolved):
+            if not os.path.lexists(resolved):
+                _create(resolved, wait_seconds_max)
+            file = cls(resolved, wait_seconds_max, _require_usable(resolved))
+            engine = _engine(resolved, wait_seconds_max)
+            if _revision(engine, resolved) != migrate.NEWEST:
+                _upgrade(engine, resolved)
+        return file
+
+    def connect(self) -> Connection:
+        """A connection of this process's own."""
+        with translated(self.path):
+            self.require_same()
+            raw = _engine(self.path, self.wait_seconds_max).raw_connection()
+            try:
+                _configure(raw, self.path)
+                return Connection(self, raw)
+            except BaseException:
+                raw.close()
+                raise
+
+    def require_same(self) -> None:
+        """Refuse to charge a file that the path no longer leads to: nobody would find the charge again."""
+        try:
+            facts = os.stat(self.path)
+        except OSError:
+            facts = None
+        if facts is None or (facts.st_dev, facts.st_ino) != self.inode:
+            raise LedgerUnavailable(
+                f"{self.path} was moved, removed or replaced while it was open; put the same file back, or open again"
+            )
+
+
+class Connection:
+    """One connection, used by one thread at a time."""
+
+    def __init__(self, file: LedgerFile, raw: Any) -> None:
+        self._file = file
+        self._raw = raw
+        self._driver: sqlite3.Connection = raw.driver_connection
+        self._statements = _statements()
+        self.broken = False
+
+    @contextmanager
+    def transaction(self, *, writing: bool) -> Iterator[SQLTransaction]:
+        """Begin, hand out the verbs, commit; undo everything when the block does not end well."""
+        with translated(self._file.path):
+            cursor = self._driver.cursor()
+            try:
+                cursor.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
+                self._check(cursor)
+                yield SQLTransaction(cursor, self._statements, writing=writing)
+                cursor.execute("COMMIT")
+            except BaseException:
+                self._undo(cursor)
+                raise
+
+    def _check(self, cursor: sqlite3.Cursor) -> None:
+        self._file.require_same()
+        (found,) = cursor.execute("PRAGMA user_version").fetchone()
+        if found != FORMAT:
+            raise _other_version(self._file.path, f"format {found}")
+
+    def _undo(self, cursor: sqlite3.Cursor) -> None:
+        try:
+            if self._driver.in_transaction:
+                cursor.execute("ROLLBACK")
+        except sqlite3.Error:
+            self.broken = True  # the next user gets a fresh connection
+
+    def key(self) -> LedgerKey:
+        """Read the ledger's id and secret."""
+        with self.transaction(writing=False) as view:
+            rows = dict(view.meta())
+        try:
+            return LedgerKey(rows["ledger_id"], bytes.fromhex(rows["key"]))
+        except (KeyError, TypeError, ValueError):
+            raise LedgerCorrupt(f"{self._file.path} has lost its key; restore it from a backup") from None
+
+    def close(self) -> None:
+        """Close for good."""
+        with suppress(sqlite3.Error):
+            self._raw.close()
+
+
+# -- finding ---------------------------------------------------------------------------------------------------------
+
+
+def _resolve(path: str | os.PathLike[str]) -> str:
+    text = os.fsdecode(os.fspath(path))
+    if not text or "\0" in text:
+        raise InputError(f"the ledger's path {show(text)} is not a path")
+    return os.path.realpath(text)
+
+
+def _require_usable(path: str) -> tuple[int, int]:
+    facts = os.stat(path)
+    if not stat.S_ISREG(facts.st_mode):
+        what = "a directory" if stat.S_ISDIR(facts.st_mode) else "not a regular file"
+        raise LedgerUnavailable(f"{path} is {what}; give the path of the ledger's file")
+    if facts.st_size == 0:
+        raise LedgerCorrupt(
+            f"{path} is empty, which a ledger never is; restore it from a backup, or remove it if it never was one"
+        )
+    if facts.st_nlink > 1:
+        _finish_creation(path, facts)
+        if os.stat(path).st_nlink > 1:
+            raise LedgerUnavailable(
+                f"{path} has a second name (a hard link), under which it would get a second log; remove one name"
+            )
+    if not os.access(path, os.R_OK | os.W_OK):
+        raise LedgerUnavailable(f"{path} may not be read and written by this user; change its permissions")
+    if not os.access(os.path.dirname(path), os.W_OK | os.X_OK):
+        raise LedgerUnavailable(f"the directory of {path} may not be written; SQLite keeps its log beside the file")
+    return facts.st_dev, facts.st_ino
+
+
+def _revision(engine: Engine, path: str) -> str:
+    """Recognise a ledger by its header and its version table, before anything in the file is touched."""
+    with engine.connect() as connection:
+        found = connection.exec_driver_sql("PRAGMA application_id").scalar()
+        if found != APPLICATION_ID:
+            raise LedgerCorrupt(f"{path} is the database of another application, not a ledger; give another path")
+        revisions = connection.exec_driver_sql("SELECT version_num FROM dosimeter_version").scalars().all()
+    if len(revisions) != 1 or revisions[0] not in migrate.REVISIONS:
+        raise _other_version(path, f"revision {show(revisions[0] if revisions else None)}")
+    return str(revisions[0])
+
+
+def _other_version(path: str, found: str) -> LedgerVersionError:
+    return LedgerVersionError(
+        f"{path} has {found}, which this version of Dosimeter does not know (it knows {migrate.NEWEST}); "
+        "install the newest version everywhere, then open it again"
+    )
+
+
+# -- making ----------------------------------------------------------------------------------------------------------
+
+
+def _create(path: str, wait: float) -> None:
+    directory, base = os.path.split(path)
+    if not os.path.isdir(directory):
+        raise LedgerUnavailable(f"the directory {directory} does not exist; make it first, then open the ledger")
+    temporary = os.path.join(directory, f"{_creating(base)}{os.getpid()}-{os.urandom(6).hex()}")
+    try:
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        _fill(temporary, wait)
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            return  # somebody else made it in the meantime; theirs is the ledger
+        except PermissionError:
+            raise
+        except OSError as error:
+            raise LedgerUnavailable(
+                f"the file system of {directory} has no hard links ({error.strerror}); keep the ledger on another one"
+            ) from None
+    finally:
+        for leftover in (temporary, f"{temporary}-journal", f"{temporary}-wal", f"{temporary}-shm"):
+            with suppress(OSError):
+                os.unlink(leftover)
+    _sync_directory(directory)
+
+
+def _fill(path: str, wait: float) -> None:
+    engine = _engine(path, wait)
+    with engine.connect() as connection:
+        run = connection.exec_driver_sql
+        run("PRAGMA synchronous=FULL")
+        run("BEGIN IMMEDIATE")
+        run(f"PRAGMA application_id={APPLICATION_ID}")
+        migrate.upgrade(connection)
+        run(f"PRAGMA user_version={FORMAT}")
+        driver = connection.connection.cursor()
+        for name, value in (("ledger_id", os.urandom(16).hex()), ("key", os.urandom(32).hex())):
+            _statements()["ADD_META"].run(driver, name=name, value=value)
+        run("COMMIT")
+        run("PRAGMA journal_mode=WAL")
+    with open(path, "rb") as file:  # no other connection to this file exists yet, so closing it drops no locks
+        os.fsync(file.fileno())
+
+
+def _upgrade(engine: Engine, path: str) -> None:
+    with engine.connect() as connection:
+        run = connection.exec_driver_sql
+        run("BEGIN IMMEDIATE")
+        migrate.upgrade(connection)  # does nothing if another process has just done it
+        run(f"PRAGMA user_version={FORMAT}")
+        run("COMMIT")
+    if _revision(engine, path) != migrate.NEWEST:
+        raise LedgerError(f"{path} did not reach revision {migrate.NEWEST}; nothing was lost, please report this")
+
+
+def _creating(base: str) -> str:
+    return f".{base}.creating-"
+
+
+def _finish_creation(path: str, facts: os.stat_result) -> None:
+    """Remove the temporary name of a ledger whose maker stopped between linking and unlinking."""
+    directory, base = os.path.split(path)
+    for entry in os.scandir(directory):
+        if entry.name.startswith(_creating(base)) and entry.inode() == facts.st_ino:
+            with suppress(FileNotFoundError):
+                os.unlink(entry.path)
+
+
+def _sync_directory(directory: str) -> None:
+    with suppress(OSError):  # some systems cannot open a directory; the file itself is synced
+        handle = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+# -- connecting ------------------------------------------------------------------------------------------------------
+
+
+def _engine(path: str, wait: float) -> Engine:
+    uri = f"file:{quote(path)}?mode=rw"  # rw: never make a file by connecting to it
+
+    def connect() -> sqlite3.Connection:
+        return sqlite3.connect(uri, uri=True, timeout=wait, isolation_level=None, check_same_thread=False)
+
+    return create_engine("sqlite://", creator=connect, poolclass=NullPool, hide_parameters=True)
+
+
+def _configure(raw: Any, path: str) -> None:
+    cursor = raw.cursor()
+    (mode,) = cursor.execute("PRAGMA journal_mode=WAL").fetchone()
+    cursor.execute("PRAGMA synchronous=FULL")
+    (synchronous,) = cursor.execute("PRAGMA synchronous").fetchone()
+    if mode != "wal" or synchronous != 2:
+        raise LedgerUnavailable(
+            f"{path} lies where SQLite cannot keep a write-ahead log (it offers {mode}); keep it on a local disk"
+        )
+    cursor.execute("PRAGMA trusted_schema=OFF")
+
+
+@cache
+def _statements() -> dict[str, Prepared]:
+    return prepare(create_engine("sqlite://").dialect)
