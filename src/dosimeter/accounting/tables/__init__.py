@@ -1,0 +1,1 @@
+"""One table per notion: what each event costs in it, or the reason why it cannot be charged there."""
