@@ -6,6 +6,8 @@ request that is replayed) are values in the core; `QueryRefused` is how a sessio
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class DosimeterError(Exception):
     """The root: catch this to catch everything Dosimeter raises on purpose."""
@@ -28,7 +30,14 @@ class QueryError(InputError):
 
 
 class QueryRefused(DosimeterError):
-    """The account's filter did not admit the query. The account is unchanged and goes on."""
+    """The account's filter did not admit the query. The account is unchanged and goes on.
+
+    `refusal` carries the numbers: requested, spent, remaining, budget.
+    """
+
+    def __init__(self, message: str, refusal: Any) -> None:
+        super().__init__(message)
+        self.refusal = refusal
 
 
 class SourceError(DosimeterError):

@@ -1,1 +1,11 @@
-"""Under construction."""
+"""The command line."""
+
+
+def main() -> None:
+    """Run the command line."""
+    from dosimeter.cli.app import app
+
+    app()
+
+
+__all__ = ["main"]

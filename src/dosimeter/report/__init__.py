@@ -1,1 +1,7 @@
-"""Under construction."""
+"""Figures and the HTML statement: what people look at."""
+
+from dosimeter.report.figure import OdometerFigure, svg
+from dosimeter.report.statement import html
+from dosimeter.report.trace import odometer_figure
+
+__all__ = ["OdometerFigure", "html", "odometer_figure", "svg"]

@@ -1,0 +1,5 @@
+"""``python -m dosimeter`` is ``dosimeter``."""
+
+from dosimeter.cli import main
+
+main()

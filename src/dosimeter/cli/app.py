@@ -1,0 +1,8 @@
+"""The command line: each command is the mirror of a library call, and each speaks JSON when asked."""
+
+from __future__ import annotations
+
+from dosimeter.cli import accounts, questions
+from dosimeter.cli.base import app
+
+__all__ = ["accounts", "app", "questions"]

@@ -1,0 +1,17 @@
+"""The application that commands register with."""
+
+from __future__ import annotations
+
+import typer
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    help="Differentially private analysis under full adaptivity.\n\n"
+    "A steward opens an account on a data set with a budget. Analysts ask one question after another, each chosen from "
+    "earlier answers, and see the price before they pay. When a question would not certainly fit, it is refused; the "
+    "account goes on. Everything is in the ledger file, and `audit` proves it.\n\n"
+    "Start with: dosimeter demo",
+)

@@ -1,0 +1,92 @@
+"""How the command line speaks: tables for people, JSON for machines, one sentence for an error, never a traceback."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import Any, Final, ParamSpec, TypeVar
+
+import typer
+
+from dosimeter.errors import DosimeterError, QueryRefused
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+FAILED: Final = 1
+REFUSED: Final = 3
+
+
+def emit(data: Any) -> None:
+    """Print JSON for a machine."""
+    typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
+
+
+def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
+    """Print a table for a person. Cells are printed as they are: no markup in a question or a name is obeyed."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    built = Table(title=Text(title), title_justify="left", header_style="bold")
+    for column in columns:
+        built.add_column(column, overflow="fold")
+    for row in rows:
+        built.add_row(*(Text(cell) for cell in row))
+    Console().print(built)
+
+
+def quantities(values: dict[str, str]) -> str:
+    """Amounts by name, short and rounded down, for a line of text."""
+    return ", ".join(f"{name} {short_down(value)}" for name, value in values.items())
+
+
+def short_down(number: str, digits: int = 6) -> str:
+    """A decimal text cut to a few digits, rounded down: what is left is never shown larger than it is."""
+    import decimal
+
+    from dosimeter.exact import text
+
+    context = decimal.Context(prec=digits, rounding=decimal.ROUND_FLOOR)
+    return text(context.create_decimal(number))
+
+
+def speaks_plainly(command: Callable[P, R]) -> Callable[P, R]:
+    """Turn the errors of a command into one sentence (or one JSON object) and an exit code.
+
+    1 for an error, 3 for a refusal by the account's filter; 2 is Typer's own for wrong usage.
+    """
+
+    @wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        as_json = bool(kwargs.get("as_json"))
+        try:
+            return command(*args, **kwargs)
+        except QueryRefused as refusal:
+            code, error, numbers = REFUSED, str(refusal), vars_of(refusal.refusal)
+            kind = "refused"
+        except DosimeterError as caught:
+            code, error, numbers, kind = FAILED, str(caught), {}, type(caught).__name__
+        except (typer.Exit, typer.Abort):
+            raise
+        except KeyboardInterrupt:
+            code, numbers, kind = FAILED, {}, "Interrupted"
+            error = "interrupted; what was charged stays charged, and asking the same again completes it free"
+        except Exception as caught:
+            code, numbers, kind = FAILED, {}, "InternalError"
+            error = f"an internal error ({type(caught).__name__}); what was charged stays charged. Please report it"
+        if as_json:
+            emit({"error": {"kind": kind, "message": error, **numbers}})
+        else:
+            sys.stderr.write(f"dosimeter: {error}\n")
+        raise typer.Exit(code) from None
+
+    return run
+
+
+def vars_of(refusal: Any) -> dict[str, Any]:
+    """The numbers of a refusal, for JSON."""
+    names = ("code", "requested", "spent", "remaining", "budget")
+    return {name: getattr(refusal, name) for name in names}

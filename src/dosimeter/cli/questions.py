@@ -1,0 +1,147 @@
+"""Commands of an analyst: ask, and quote before asking."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from dosimeter.cli import options as o
+from dosimeter.cli.base import app
+from dosimeter.cli.output import emit, quantities, speaks_plainly
+from dosimeter.cli.question import Words, build
+from dosimeter.exact import text
+
+if TYPE_CHECKING:
+    from dosimeter.session import Session
+
+
+@app.command()
+@speaks_plainly
+def ask(  # noqa: PLR0917 - one parameter per option
+    data: o.Data,
+    aggregate: o.Aggregate,
+    column: o.Column = None,
+    lower: o.Lower = None,
+    upper: o.Upper = None,
+    edges: o.Edges = None,
+    where: o.Where = None,
+    by: o.By = None,
+    max_groups: o.MaxGroups = None,
+    max_rows_per_group: o.MaxRowsPerGroup = None,
+    epsilon: o.Epsilon = None,
+    delta: o.Delta = None,
+    rho: o.Rho = None,
+    mu: o.Mu = None,
+    within: o.Within = None,
+    confidence: o.Confidence = "0.95",
+    step: o.Step = None,
+    request: o.RequestName = None,
+    name: o.Name = None,
+    table: o.Table = None,
+    ledger: o.LedgerPath = o.DEFAULT_LEDGER,
+    as_json: o.AsJson = False,
+) -> None:
+    """Ask a question, pay its price, get a noisy answer with its error bar.
+
+    The same question at the same price again replays the stored answer, free. Exit code 3 means refused.
+
+    Example: dosimeter ask people.csv mean income --lower 0 --upper 100000 --by sex=F,M --epsilon 0.1
+    """
+    from dosimeter.session.answer import short_up
+
+    session = _session(data, ledger, name, table)
+    words = Words(aggregate, column, lower, upper, edges, where, by, max_groups, max_rows_per_group)
+    price = _price(epsilon, delta, rho, mu, within, confidence, step)
+    answer = session.ask(build(session.schema, words), request=request, **price)
+    if as_json:
+        emit(answer.to_json())
+        return
+    typer.echo(answer.question)
+    typer.echo(str(answer))
+    typer.echo(f"left: {quantities(answer.remaining)}")
+    if answer.odometer is not None:
+        typer.echo(f"privacy loss so far: at most epsilon {short_up(text(answer.odometer), 4)}")
+
+
+@app.command()
+@speaks_plainly
+def quote(  # noqa: PLR0917 - one parameter per option
+    data: o.Data,
+    aggregate: o.Aggregate,
+    column: o.Column = None,
+    lower: o.Lower = None,
+    upper: o.Upper = None,
+    edges: o.Edges = None,
+    where: o.Where = None,
+    by: o.By = None,
+    max_groups: o.MaxGroups = None,
+    max_rows_per_group: o.MaxRowsPerGroup = None,
+    epsilon: o.Epsilon = None,
+    delta: o.Delta = None,
+    rho: o.Rho = None,
+    mu: o.Mu = None,
+    within: o.Within = None,
+    confidence: o.Confidence = "0.95",
+    step: o.Step = None,
+    name: o.Name = None,
+    table: o.Table = None,
+    ledger: o.LedgerPath = o.DEFAULT_LEDGER,
+    as_json: o.AsJson = False,
+) -> None:
+    """What a question would cost, how exact it would be, and whether it fits; charges nothing.
+
+    Example: dosimeter quote people.csv count --where "age >= 65" --within 50
+    """
+    from dosimeter.events import loss_to_json
+    from dosimeter.session.answer import charge_text
+
+    session = _session(data, ledger, name, table)
+    words = Words(aggregate, column, lower, upper, edges, where, by, max_groups, max_rows_per_group)
+    price = _price(epsilon, delta, rho, mu, within, confidence, step)
+    query = build(session.schema, words)
+    plan, quoted = session.plan(query, **price), session.quote(query, **price)
+    if as_json:
+        emit(
+            {
+                "plan": plan.to_json(),
+                "charge": loss_to_json(quoted.loss),
+                "fits": quoted.fits,
+                "remaining": quoted.remaining,
+                "remaining_after": quoted.remaining_after,
+            }
+        )
+        return
+    typer.echo(plan.describe())
+    typer.echo(f"charge: {charge_text(quoted.loss)}")
+    if quoted.remaining_after is not None:
+        typer.echo(f"fits; left afterwards: {quantities(quoted.remaining_after)}")
+    else:
+        typer.echo(f"does not fit; left: {quantities(quoted.remaining)}")
+
+
+def _session(data: str, ledger: Path, name: str | None, table: str | None) -> Session:
+    from dosimeter.session import open, open_ledger
+
+    return open(data, ledger=open_ledger(ledger, create=False), name=name, table=table)
+
+
+def _price(
+    epsilon: str | None,
+    delta: str | None,
+    rho: str | None,
+    mu: str | None,
+    within: str | None,
+    confidence: str,
+    step: str | None,
+) -> dict[str, Any]:
+    return {
+        "epsilon": epsilon,
+        "delta": delta,
+        "rho": rho,
+        "mu": mu,
+        "within": within,
+        "confidence": confidence,
+        "step": step,
+    }

@@ -1,0 +1,154 @@
+"""Opening: from a file of rows and a budget to a session, finding the account that this data already has."""
+
+from __future__ import annotations
+
+import getpass
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dosimeter.errors import AccountConflict, AccountNotFound, InputError
+from dosimeter.exact import Number, show
+from dosimeter.ledger import Account, DatasetIdentity, Ledger
+from dosimeter.neighbours import NeighbouringRelation, PrivacyUnit
+from dosimeter.session.defaults import filter_for, odometers_for
+from dosimeter.session.session import Session, Source
+
+if TYPE_CHECKING:
+    from dosimeter.adaptive.filter import Filter
+
+DEFAULT_LEDGER = "dosimeter.db"
+
+
+def open(  # noqa: A001 - dosimeter.open, as people say it
+    data: str | os.PathLike[str] | Source,
+    *,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    mu: Number | None = None,
+    declared_delta: Number = 0,
+    filter: Filter[Any] | None = None,  # noqa: A002
+    user: str | None = None,
+    max_contributions: int = 1,
+    relation: str = "add_remove",
+    odometers: Sequence[Any] | None = None,
+    name: str | None = None,
+    table: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    ledger: str | os.PathLike[str] | Ledger = DEFAULT_LEDGER,
+    opened_by: str | None = None,
+    pad_seconds: Number | None = None,
+) -> Session:
+    """Open a data set's account, or the one it already has, and start a session.
+
+    The account belongs to the data: the same content under another path or name finds the same account, with what was
+    spent spent. Without a budget an existing account is reopened; with one it must agree with the account's own.
+
+    Args:
+        data: a CSV or Parquet file, a DuckDB database (with `table`), or a source.
+        epsilon, delta: the budget for everybody's queries together; epsilon alone for a pure account.
+        rho, mu: or a budget in zCDP or Gaussian DP (a delta then admits mechanisms that may fail).
+        declared_delta: the part of delta kept for mechanisms that declare a probability of failure.
+        filter: or any filter of `dosimeter.adaptive.filters`.
+        user: the column that identifies a person; None when every row is a person of its own.
+        max_contributions: rows of one person that one query may use; the others are dropped.
+        relation: ``add_remove``, ``replace_one`` or ``zero_out``.
+        odometers: of `dosimeter.adaptive.odometers`; a tuned mixture when left out.
+        name: what the data set is called; the file's name without its ending when left out.
+        table: of a DuckDB database.
+        columns: the public types of the columns, ``{"age": "integer"}``; inferred from the file when left out, which
+            makes the inferred types public.
+        ledger: the ledger's file (made when missing), or a ledger.
+        opened_by: who opens the account; the login name when left out.
+        pad_seconds: see `Session`.
+
+    Raises:
+        AccountConflict: the data changed since the account was opened, or the account has other terms.
+        AccountNotFound: no budget was given and the data has no account yet.
+        SourceError, InputError, LedgerError: the data, an argument or the ledger is not usable; nothing was changed.
+    """
+    source = source_of(data, table=table, columns=columns)
+    book = ledger if isinstance(ledger, Ledger) else open_ledger(ledger)
+    identity = DatasetIdentity(_known_as(data, name), source.content_digest())
+    rule = filter
+    if filter is None and any(value is not None for value in (epsilon, delta, rho, mu)):
+        rule = filter_for(epsilon=epsilon, delta=delta, rho=rho, mu=mu, declared_delta=declared_delta)
+    account = book.find(identity)
+    if rule is not None:
+        unit = PrivacyUnit(user, max_contributions)
+        bound = NeighbouringRelation.read(relation)
+        account = _open(book, identity, account, source, rule, unit, bound, odometers, opened_by)
+    if account is None:
+        raise AccountNotFound(
+            f"{show(identity.name)} has no account in this ledger yet; give a budget, as in epsilon='1', delta='1e-6'"
+        )
+    return Session(book, account, source, pad_seconds=pad_seconds)
+
+
+def open_ledger(path: str | os.PathLike[str], *, create: bool = True) -> Ledger:
+    """The ledger in a SQLite file, made when missing unless `create` is False."""
+    from dosimeter.stores.sqlite import SQLiteStore
+
+    if not create and not Path(path).exists():
+        raise AccountNotFound(f"there is no ledger at {os.fspath(path)!r}; open an account first, or give its path")
+    return Ledger(SQLiteStore(path))
+
+
+def _open(
+    book: Ledger,
+    identity: DatasetIdentity,
+    account: Account | None,
+    source: Source,
+    rule: Filter[Any],
+    unit: PrivacyUnit,
+    relation: NeighbouringRelation,
+    odometers: Sequence[Any] | None,
+    opened_by: str | None,
+) -> Account:
+    if unit.column is not None:
+        source.schema.column(unit.column)
+    who = opened_by or getpass.getuser()
+    readers = tuple(odometers) if odometers is not None else odometers_for(rule)
+
+    def enter(terms: dict[str, Any] | None) -> Account:
+        return book.open(
+            identity, unit=unit, relation=relation, filter=rule, odometers=readers, terms=terms, opened_by=who
+        )
+
+    if account is None:
+        try:  # the salt decides which rows of a person are kept; it is random, so two openers would disagree
+            return enter({"schema": source.schema.to_json(), "salt": os.urandom(16).hex()})
+        except AccountConflict:
+            if book.find(identity) is None:
+                raise
+    return enter(None)
+
+
+def identity_of(
+    data: str | os.PathLike[str] | Source, *, name: str | None = None, table: str | None = None
+) -> DatasetIdentity:
+    """Which data this is: its declared name and the digest of its content."""
+    return DatasetIdentity(_known_as(data, name), source_of(data, table=table).content_digest())
+
+
+def source_of(data: Any, *, table: str | None = None, columns: Mapping[str, str] | None = None) -> Source:
+    """The rows behind a path; a source is returned as it is."""
+    if not isinstance(data, str | os.PathLike):
+        source: Source = data
+        return source
+    from dosimeter.sources.duckdb import DuckDBSource
+
+    return DuckDBSource.open(data, table=table, columns=columns)
+
+
+def _known_as(data: Any, name: str | None) -> str:
+    if name is not None:
+        return name
+    if not isinstance(data, str | os.PathLike):
+        raise InputError("a source without a file needs a name: open(source, name='patients')")
+    stem = Path(data).name
+    for ending in (".gz", ".csv", ".parquet", ".duckdb", ".db"):
+        stem = stem.removesuffix(ending)
+    return stem

@@ -1,0 +1,201 @@
+"""The one orchestrator: plan, reserve, aggregate, release, settle, in that order and no other.
+
+The order is the guarantee. The plan sees public facts only. The charge is durable before a row is read. The noise is
+drawn once per attempt, and only what the ledger stored as the answer is ever shown: a retry after a crash, in this
+process or another, completes the same reservation or replays the same answer, and pays nothing.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dosimeter.errors import QueryRefused
+from dosimeter.exact import Number
+from dosimeter.ledger import Account, Balance, Ledger, Quote, RefusedRequest, Replayed, Request, Statement
+from dosimeter.queries import Plan, Price, Query, Result, Schema, plan
+from dosimeter.session.answer import Answer, reading
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dosimeter.ledger import AuditReport
+    from dosimeter.mechanisms.entropy import Entropy
+
+
+class Source(Protocol):
+    """Where rows live. `aggregate` is the only verb that touches them on behalf of an analyst."""
+
+    @property
+    def schema(self) -> Schema:
+        """The public columns."""
+        ...
+
+    def content_digest(self) -> str:
+        """Identifies the logical content; secret, never shown."""
+        ...
+
+    def aggregate(self, plan: Plan) -> Sequence[Sequence[int]]:
+        """The exact whole numbers of a plan, one sequence per part. Its errors never quote a row."""
+        ...
+
+
+class Session:
+    """An analyst's conversation with one data set under one account.
+
+    Make one with `dosimeter.open`. Several sessions, threads and processes may use the same account at once.
+
+    Args:
+        ledger: keeps the account.
+        account: pays.
+        source: answers.
+        entropy: draws the noise; the operating system's by default. Another one is for tests.
+        pad_seconds: answer only at multiples of so many seconds, so that timing tells nothing; None to answer at once.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        account: Account,
+        source: Source,
+        *,
+        entropy: Entropy | None = None,
+        pad_seconds: Number | None = None,
+    ) -> None:
+        self.ledger = ledger
+        self.account = account
+        self._source = source
+        self._entropy = entropy
+        self._pad_seconds = pad_seconds
+
+    def __repr__(self) -> str:
+        return f"Session(account={self.account.name!r}, filter={self.account.filter.kind!r})"
+
+    @property
+    def schema(self) -> Schema:
+        """The public columns: those fixed when the account opened."""
+        stored = self.account.terms.get("schema")
+        return self._source.schema if stored is None else Schema.from_json(stored)
+
+    def plan(
+        self,
+        query: Query,
+        *,
+        epsilon: Number | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        mu: Number | None = None,
+        within: Number | None = None,
+        confidence: Number = "0.95",
+        step: Number | None = None,
+    ) -> Plan:
+        """What asking would release and cost, from public facts alone; charges nothing.
+
+        Args:
+            query: the question, as in ``count().where("age >= 18")``.
+            epsilon, delta, rho, mu: the price, in exactly one form: epsilon, epsilon with delta, rho, or mu.
+            within: or the wanted error bar; the cheapest noise that meets it is chosen.
+            confidence: of the error bars, all cells together.
+            step: of a sum's lattice; derived from the bounds when left out.
+
+        Raises:
+            QueryError: the question does not fit the schema, or has unbounded sensitivity.
+        """
+        priced = any(value is not None for value in (epsilon, delta, rho, mu))
+        return plan(
+            query,
+            schema=self.schema,
+            unit=self.account.unit,
+            relation=self.account.relation,
+            filter=self.account.filter,
+            price=Price(epsilon=epsilon, delta=delta, rho=rho, mu=mu) if priced else None,
+            within=within,
+            confidence=confidence,
+            step=step,
+            salt=str(self.account.terms.get("salt", "")),
+        )
+
+    def quote(self, query: Query, **price: Any) -> Quote:
+        """What asking would be charged and whether it fits now; charges nothing. Takes the arguments of `plan`."""
+        planned = self.plan(query, **price)
+        return self.ledger.quote(self.account, planned.event, planned.relation, delta=planned.delta)
+
+    def ask(self, query: Query, *, request: str | None = None, **price: Any) -> Answer:
+        """Ask, pay, and get a noisy answer with its error bar. Takes the price arguments of `plan`.
+
+        Asking the same question at the same price again replays the stored answer and costs nothing.
+
+        Args:
+            query: the question.
+            request: names this request. Give a new name to have fresh noise drawn and paid for; reuse one to retry.
+            price: epsilon, epsilon and delta, rho, mu, or within and confidence, as in `plan`.
+
+        Raises:
+            QueryError: the question cannot be planned. Nothing was charged.
+            QueryRefused: it does not certainly fit into the account. Nothing was charged; a cheaper one may.
+            RequestConflict: this request name was used for something else.
+            SourceError: the rows could not be read. The charge stays; asking again completes it, free.
+        """
+        planned = self.plan(query, **price)
+        with self._latency():
+            return self._answer(planned, request or f"q-{planned.digest[:40]}")
+
+    def balance(self) -> Balance:
+        """Where the account stands: spent, remaining, and what its odometers read."""
+        return self.ledger.balance(self.account)
+
+    def remaining(self) -> dict[str, str]:
+        """What the account has left, by quantity, rounded down."""
+        return self.balance().remaining
+
+    def statement(self) -> Statement:
+        """Everything that happened to the account, in order, and what it adds up to."""
+        return self.ledger.statement(self.account)
+
+    def audit(self) -> AuditReport:
+        """Prove the account from its entries; names the first one that does not hold."""
+        return self.ledger.audit(self.account)
+
+    def _answer(self, planned: Plan, request_id: str) -> Answer:
+        from dosimeter.mechanisms.release import release
+
+        question = str(planned.query)
+        outcome = self.ledger.reserve(
+            self.account,
+            Request(
+                id=request_id,
+                event=planned.event,
+                relation=planned.relation,
+                body_digest=planned.digest,
+                description=question,
+                delta=planned.delta,
+            ),
+        )
+        if isinstance(outcome, RefusedRequest):
+            raise QueryRefused(f"{question}: {outcome.refusal.message()}", outcome.refusal)
+        replayed = isinstance(outcome, Replayed)
+        if isinstance(outcome, Replayed):
+            stored = outcome.answer
+        else:
+            exact = self._source.aggregate(planned)  # the first touch of private rows
+            noisy = [release(row, part.noise, self._entropy) for row, part in zip(exact, planned.parts, strict=True)]
+            settled = self.ledger.settle(outcome, planned.answer(noisy).to_json())
+            stored, replayed = settled.answer, not settled.first
+        balance = self.balance()
+        return Answer(
+            result=Result.from_json(stored),
+            question=question,
+            charge=outcome.loss,
+            remaining=balance.remaining,
+            odometer=reading(balance),
+            entry=outcome.entry,
+            request=request_id,
+            replayed=replayed,
+        )
+
+    def _latency(self) -> Any:
+        if self._pad_seconds is None:
+            return nullcontext()
+        from dosimeter.mechanisms.latency import pad_to
+
+        return pad_to(self._pad_seconds)
