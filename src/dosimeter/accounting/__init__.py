@@ -1,5 +1,5 @@
 """What releases cost: event x notion -> loss."""
 
-from dosimeter.accounting.losses import NOTIONS, leaves, loss_for
+from dosimeter.accounting.losses import NOTIONS, loss_for
 
-__all__ = ["NOTIONS", "leaves", "loss_for"]
+__all__ = ["NOTIONS", "loss_for"]

@@ -1,38 +1,24 @@
 """Event x notion -> loss: the only way from "what is released" to "what it costs".
 
 The event says what the mechanism is; the filter says in which notion the account adds up. Every pair is priced by a
-theorem or refused with the reason. Counts are opened here and nowhere else.
+theorem or refused with the reason. Counts are opened by `open_event`, once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import reduce
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 from dosimeter.accounting.tables import approx, gdp, pure, rdp, zcdp
 from dosimeter.accounting.tables.terms import Table, Terms
 from dosimeter.errors import InputError
-from dosimeter.events import (
-    Composed,
-    Declared,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Event,
-    Gaussian,
-    Laplace,
-    RandomizedResponse,
-    Repeated,
-)
-from dosimeter.events.event import require_event
+from dosimeter.events import Event
+from dosimeter.events.opening import open_event
 from dosimeter.exact import Number, amount, show
 from dosimeter.notions import Loss
 
-Leaf: TypeAlias = Gaussian | DiscreteGaussian | Laplace | DiscreteLaplace | RandomizedResponse | Declared
-
 TABLES: dict[str, Table] = {"pure": pure.TABLE, "zcdp": zcdp.TABLE, "rdp": rdp.TABLE, "gdp": gdp.TABLE}
 NOTIONS = (*TABLES, "approx")
-MAX_LEAVES = 100_000
 
 
 class HasNotion(Protocol):
@@ -67,12 +53,11 @@ def loss_for(event: Event, filter: HasNotion, *, delta: Number | None = None) ->
     Reference:
         One docstring per row in `dosimeter.accounting.tables`.
     """
-    require_event(event)
     terms = Terms(
         orders=tuple(getattr(filter, "orders", ())),
         delta=None if delta is None else amount(delta, "delta", round_up=False, below_one=True),
     )
-    parts = leaves(event)
+    parts = tuple(open_event(event).items())
     if filter.notion == "approx":
         return approx.charge(parts, terms)
     if filter.notion not in TABLES:
@@ -81,25 +66,3 @@ def loss_for(event: Event, filter: HasNotion, *, delta: Number | None = None) ->
     priced: list[Any] = [table[type(leaf)](leaf, terms).repeat(count) for leaf, count in parts]  # type: ignore[union-attr]
     total: Loss = reduce(lambda a, b: a.compose(b), priced)
     return total
-
-
-def leaves(event: Event) -> Sequence[tuple[Leaf, int]]:
-    """The mechanisms inside an event with how often each runs: the one place where counts are opened.
-
-    Equal mechanisms are listed once, so a thousand equal parts cost one conversion.
-    """
-    found: dict[Leaf, int] = {}
-    waiting: list[tuple[Event, int]] = [(event, 1)]
-    seen = 0
-    while waiting:
-        part, count = waiting.pop()
-        seen += 1
-        if seen > MAX_LEAVES:
-            raise InputError(f"the event has more than {MAX_LEAVES} parts; merge equal parts with Repeated")
-        if isinstance(part, Repeated):
-            waiting.append((part.event, count * part.count))
-        elif isinstance(part, Composed):
-            waiting.extend((inner, count) for inner in reversed(part.events))
-        else:
-            found[part] = found.get(part, 0) + count
-    return tuple(found.items())
