@@ -21,7 +21,7 @@ from dosimeter.notions.gdp import GDP
 from dosimeter.notions.probabilistic import ProbabilisticDP
 from dosimeter.notions.profiles import randomized_response_delta
 from dosimeter.notions.profiles.reading import read_target_epsilon
-from dosimeter.notions.profiles.solving import nonnegative_up, probability_up
+from dosimeter.notions.profiles.solving import at_most_one, nonnegative_up, probability_up
 from dosimeter.notions.pure import PureDP
 from dosimeter.notions.zcdp import ZCDP
 
@@ -125,7 +125,7 @@ def approx_to_probabilistic(
         if not d0:
             return ZERO
         return probability_up(
-            lambda: _min_one(ball(d0) * (1 + (-ball(epsilon)).exp()) / -(ball(e0) - ball(epsilon)).expm1())
+            lambda: at_most_one(ball(d0) * (1 + (-ball(epsilon)).exp()) / -(ball(e0) - ball(epsilon)).expm1())
         )
 
     def epsilon_at(delta: Decimal) -> Decimal:
@@ -143,11 +143,6 @@ def approx_to_probabilistic(
     return ProbabilisticDP(found.epsilon, found.delta)
 
 
-def _min_one(value: Ball) -> Ball:
-    """min(1, value)."""
-    return ball(1) if value >= 1 else value
-
-
 def approx_to_tail_probability(guarantee: ApproxDP, *, loss: Number) -> Decimal:
     """How likely the loss is above `loss` > epsilon, one tail, under the data set it belongs to.
 
@@ -163,7 +158,7 @@ def approx_to_tail_probability(guarantee: ApproxDP, *, loss: Number) -> Decimal:
         raise NoGuaranteeError(f"loss={level} must be above the guarantee's epsilon={guarantee.epsilon}")
     if not guarantee.delta:
         return ZERO
-    return probability_up(lambda: _min_one(ball(guarantee.delta) / -(ball(guarantee.epsilon) - ball(level)).expm1()))
+    return probability_up(lambda: at_most_one(ball(guarantee.delta) / -(ball(guarantee.epsilon) - ball(level)).expm1()))
 
 
 def probabilistic_to_approx(guarantee: ProbabilisticDP) -> ApproxDP:

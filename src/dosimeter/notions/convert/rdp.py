@@ -22,6 +22,7 @@ from dosimeter.notions.profiles import (
     renyi_epsilon,
     renyi_epsilon_simple,
 )
+from dosimeter.notions.profiles.renyi_exact import renyi_delta_exact, renyi_epsilon_exact
 from dosimeter.notions.rdp import RDP
 
 _OneOrder: TypeAlias = "Callable[[Decimal, Decimal, Decimal, Decimal], Decimal]"
@@ -62,6 +63,22 @@ def rdp_to_approx_simple(
     Reference: Mironov (2017), Proposition 3.
     """
     return _best_order(guarantee, target_epsilon, target_delta, renyi_epsilon_simple, renyi_delta_simple)
+
+
+def rdp_to_approx_exact(
+    guarantee: RDP, *, target_epsilon: Number | None = None, target_delta: Number | None = None
+) -> ApproxDP:
+    """The (epsilon, delta) guarantee that a Renyi bound at one order allows and no more; best order of several.
+
+    Guarantee: rounded up; never worse than `rdp_to_approx`, by much for orders near 1 and a large delta, hardly for a
+    small delta. Exact for one order and one direction of the pair; with several orders the best of them is taken,
+    under the same condition as in `rdp_to_approx`.
+
+    Args and Raises: as in `rdp_to_approx`.
+
+    Reference: Asoodeh, Liao, Calmon, Kosut, Sankar (2021), Theorem 3.
+    """
+    return _best_order(guarantee, target_epsilon, target_delta, renyi_epsilon_exact, renyi_delta_exact)
 
 
 def largest_rdp_for_approx(

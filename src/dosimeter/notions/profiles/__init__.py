@@ -12,8 +12,34 @@ from dosimeter.notions.profiles.concentrated import (
     zcdp_rho,
     zcdp_rho_simple,
 )
-from dosimeter.notions.profiles.gaussian import gaussian_delta, gaussian_epsilon, gaussian_mu
-from dosimeter.notions.profiles.laplace import laplace_delta, laplace_epsilon, laplace_renyi, laplace_zcdp
+from dosimeter.notions.profiles.discrete import (
+    discrete_gaussian_delta,
+    discrete_gaussian_epsilon,
+    discrete_gaussian_norm,
+    discrete_gaussian_pmf,
+    discrete_gaussian_sigma,
+    discrete_gaussian_variance,
+    discrete_laplace_delta,
+    discrete_laplace_pmf,
+    discrete_laplace_variance,
+)
+from dosimeter.notions.profiles.finite import (
+    best_tests,
+    hockey_stick,
+    renyi_divergence,
+)
+from dosimeter.notions.profiles.gaussian import (
+    gaussian_delta,
+    gaussian_epsilon,
+    gaussian_mu,
+)
+from dosimeter.notions.profiles.laplace import (
+    laplace_delta,
+    laplace_epsilon,
+    laplace_renyi,
+    laplace_tradeoff,
+    laplace_zcdp,
+)
 from dosimeter.notions.profiles.randomized_response import (
     randomized_response_delta,
     randomized_response_mu,
@@ -27,14 +53,31 @@ from dosimeter.notions.profiles.renyi import (
     renyi_epsilon,
     renyi_epsilon_simple,
 )
+from dosimeter.notions.profiles.renyi_exact import (
+    renyi_delta_exact,
+    renyi_epsilon_exact,
+    renyi_order_bound,
+)
 
 __all__ = [
+    "best_tests",
+    "discrete_gaussian_delta",
+    "discrete_gaussian_epsilon",
+    "discrete_gaussian_norm",
+    "discrete_gaussian_pmf",
+    "discrete_gaussian_sigma",
+    "discrete_gaussian_variance",
+    "discrete_laplace_delta",
+    "discrete_laplace_pmf",
+    "discrete_laplace_variance",
     "gaussian_delta",
     "gaussian_epsilon",
     "gaussian_mu",
+    "hockey_stick",
     "laplace_delta",
     "laplace_epsilon",
     "laplace_renyi",
+    "laplace_tradeoff",
     "laplace_zcdp",
     "randomized_response_delta",
     "randomized_response_mu",
@@ -42,9 +85,13 @@ __all__ = [
     "renyi_budget",
     "renyi_budget_simple",
     "renyi_delta",
+    "renyi_delta_exact",
     "renyi_delta_simple",
+    "renyi_divergence",
     "renyi_epsilon",
+    "renyi_epsilon_exact",
     "renyi_epsilon_simple",
+    "renyi_order_bound",
     "zcdp_delta",
     "zcdp_delta_simple",
     "zcdp_epsilon",

@@ -6,15 +6,18 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeAlias
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dosimeter.enclosure import ball, enclose, up
-from dosimeter.exact import ONE, ZERO, Number
+from dosimeter.exact import ONE, ZERO, Number, amount
 from dosimeter.notions.profiles.reading import read_level, read_loss, read_order_from_one, read_target_delta
-from dosimeter.notions.profiles.solving import nonnegative_up, probability_up
+from dosimeter.notions.profiles.solving import nonnegative_down, nonnegative_up, probability_up
 
 if TYPE_CHECKING:
     Ball: TypeAlias = Any
+
+HALF: Final = Decimal("0.5")
 
 
 def laplace_delta(ratio: Number, epsilon: Number) -> Decimal:
@@ -91,3 +94,27 @@ def laplace_zcdp(ratio: Number) -> Decimal:
     if not ratio:
         return ZERO
     return up(enclose(lambda: ball(ratio) + (-ball(ratio)).expm1()))
+
+
+def laplace_tradeoff(ratio: Number, false_positive_rate: Number) -> Decimal:
+    """The least false-negative rate of any test against Laplace noise, at this false-positive rate x.
+
+    Guarantee: rounded down. 1 - e^r x for x < e^-r / 2, then e^-r / (4 x) up to x = 1/2, then e^-r (1 - x).
+
+    Args:
+        ratio: r = sensitivity / scale, 0 or in [1e-300, 1e12].
+        false_positive_rate: x, 0 or in [1e-300, 1].
+
+    Reference: Dong, Roth, Su (2022), section 2.
+    """
+    ratio, x = read_loss(ratio, "ratio"), amount(false_positive_rate, "false_positive_rate", zero=True, largest=ONE)
+
+    def miss() -> Ball:
+        e, rate = ball(ratio), ball(x)
+        if x >= HALF:
+            return (-e).exp() * ball(1 - Fraction(x))
+        middle = (-e).exp() / (4 * rate) if x else ball(0)
+        steep = 1 - e.exp() * rate
+        return middle if rate > (-e).exp() / 2 else steep if rate < (-e).exp() / 2 else steep.union(middle)
+
+    return nonnegative_down(miss)

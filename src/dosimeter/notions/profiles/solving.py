@@ -27,11 +27,20 @@ _EXACT: Final = decimal.Context(prec=4 * DIGITS)
 
 
 def root(function: Callable[[Ball], tuple[Ball, Ball]], start: Ball, low: Ball, high: Ball, *, rising: bool) -> Ball:
-    """A point near the root of a monotone function given with its derivative. Not certified."""
-    with precision(_BITS):
-        x, fraction = start.mid(), _power_of_two(-100)
+    """A point near the root of a monotone function given with its derivative. Not certified.
+
+    Works with at least the current precision, to nearly half of its digits, then takes one more step.
+    """
+    import flint
+
+    bits = max(_BITS, int(flint.ctx.prec))
+    with precision(bits):
+        x, fraction = start.mid(), _power_of_two(-bits * 9 // 20)
         for _ in range(_STEPS):
-            value, slope = (part.mid() for part in function(x))
+            value, slope = function(x)
+            if value.contains(0):  # as near as this precision can tell
+                return x
+            value, slope = value.mid(), slope.mid()
             following = (x - value / slope).mid() if slope != 0 else low
             if abs(following - x) <= abs(x) * fraction:
                 return following
@@ -41,6 +50,31 @@ def root(function: Callable[[Ball], tuple[Ball, Ball]], start: Ball, low: Ball, 
                 low = x
             x = following if low < following < high else ((low + high) / 2).mid()
         return x
+
+
+def bracketed_root(function: Callable[[Ball], Ball], low: Ball, high: Ball) -> Ball:
+    """A point near the root of a function that changes sign in [low, high], without derivatives. Not certified.
+
+    Regula falsi with the Anderson-Bjorck weights.
+    """
+    with precision(_BITS):
+        low, high, fraction, half = low.mid(), high.mid(), _power_of_two(-88), _power_of_two(-1)
+        at_low, at_high = function(low).mid(), function(high).mid()
+        for _ in range(_STEPS):
+            x = ((low * at_high - high * at_low) / (at_high - at_low)).mid()
+            if not (low < x < high) or high - low <= abs(high) * fraction:
+                return x if low <= x <= high else high
+            value = function(x)
+            if value.contains(0):
+                return x
+            value = value.mid()
+            if (value > 0) == (at_high > 0):
+                weight = 1 - value / at_high
+                high, at_high, at_low = x, value, at_low * (weight if weight > 0 else half)
+            else:
+                weight = 1 - value / at_low
+                low, at_low, at_high = x, value, at_high * (weight if weight > 0 else half)
+        return high
 
 
 def log_root(function: Callable[[float], float], low: float, high: float) -> float:
@@ -118,7 +152,14 @@ def _walk(holds: Callable[[Decimal], bool], start: Decimal, *, upward: bool) -> 
 def not_tiny(value: Ball) -> Ball:
     """The ball itself, or 2**-4000 for a value certainly below that: an upper bound that needs no digits."""
     tiny = _power_of_two(_TINY_EXPONENT)
-    return tiny if value < tiny else value
+    return tiny if value < tiny and not value.is_zero() else value
+
+
+def at_most_one(value: Ball) -> Ball:
+    """min(1, value), for a bound on a probability."""
+    import flint
+
+    return flint.arb(1) if value >= 1 else value
 
 
 def enclose_nonnegative(function: Callable[[], Ball]) -> Ball:
@@ -144,7 +185,7 @@ def nonnegative_down(function: Callable[[], Ball]) -> Decimal:
 
 
 def probability_up(function: Callable[[], Ball]) -> Decimal:
-    """A probability, not below the true one, never above 1; a positive one is at least 1e-300."""
+    """A probability, not below the true one, never above 1; a positive one is at least 1e-300, zero stays zero."""
     return min(ONE, up(enclose(lambda: not_tiny(function()))))
 
 
