@@ -32,10 +32,8 @@ def _coverage(noise: Noise, width: int) -> mpf:
     s = mpf(str(noise.sigma))
     if isinstance(noise, RoundedGaussianNoise):
         return mpmath.erf((width + mpf(1) / 2) / (s * mpmath.sqrt(2)))
-    if s < 5:
-        total = mpmath.jtheta(3, 0, mpmath.exp(-1 / (2 * s * s)))
-    else:  # Poisson's summation; the terms after the first are below 1e-200
-        total = s * mpmath.sqrt(2 * mpmath.pi)
+    # from sigma 5 on by Poisson's summation, whose terms after the first are below 1e-200
+    total = mpmath.jtheta(3, 0, mpmath.exp(-1 / (2 * s * s))) if s < 5 else s * mpmath.sqrt(2 * mpmath.pi)
     return (1 + 2 * mpmath.fsum(mpmath.exp(-(mpf(x) ** 2) / (2 * s * s)) for x in range(1, width + 1))) / total
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from fractions import Fraction
 
@@ -113,3 +114,19 @@ def test_masses_far_out_are_positive() -> None:
     for kind in (DiscreteGaussianNoise, RoundedGaussianNoise):
         bound = probability(kind(25), 900)
         assert 0 < bound.lower < bound.upper < Decimal("1e-250")
+
+
+def test_more_gaussian_noise_is_not_always_more_private() -> None:
+    """At epsilon 2.5, delta of the discrete Gaussian grows from sigma 0.5 to 0.52: why the surplus of a scale that was
+    rounded up has to be removed, and not merely tolerated. Discrete Laplace noise has no such point."""
+
+    def delta(noise: Noise, epsilon: float) -> float:
+        masses = {x: float(probability(noise, x).upper) for x in range(-40, 41)}
+        return sum(max(0.0, masses[x] - math.exp(epsilon) * masses[x + 1]) for x in range(-40, 40))
+
+    narrow, wide = (delta(DiscreteGaussianNoise(sigma), 2.5) for sigma in ("0.5", "0.52"))
+    assert 0.1034 < narrow < 0.1036
+    assert 0.1142 < wide < 0.1145
+    for epsilon in (0.1, 0.5, 1.0, 1.4, 1.9):
+        deltas = [delta(DiscreteLaplaceNoise(scale), epsilon) for scale in ("0.5", "0.51", "0.6", "0.8")]
+        assert deltas == sorted(deltas, reverse=True)

@@ -52,7 +52,7 @@ def pad_to(latency_seconds: Number, timer: Timer | None = None) -> Iterator[None
         timer: the clock; the computer's own when left out.
 
     Reference: Jin, McMurtry, Rubinstein, Ohrimenko, "Are we there yet? Timing and floating-point attacks on
-    differential privacy systems" (2022), section 5.
+    differential privacy systems" (2022).
     """
     latency = float(to_decimal(latency_seconds, "latency_seconds"))
     if not 0 < latency <= LONGEST:

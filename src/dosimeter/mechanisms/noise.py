@@ -91,7 +91,7 @@ class DiscreteGaussianNoise:
     Guarantee: integers of L2 sensitivity D become D^2/(2 sigma^2)-zCDP. It is not (D/sigma)-GDP, and a sum of two
     such noises is not one: every release is charged on its own.
 
-    Reference: Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy" (2020), Theorem 4.
+    Reference: Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy" (2020), Theorems 4 and 14.
     """
 
     sigma: Decimal
@@ -127,7 +127,7 @@ class RoundedGaussianNoise:
 
     Guarantee: integers of L2 sensitivity D become (D/sigma)-GDP, which discrete Gaussian noise is not.
 
-    Reference: Dong, Roth, Su, "Gaussian differential privacy" (2022), Theorem 1 and Proposition 4 (post-processing).
+    Reference: Dong, Roth, Su, "Gaussian differential privacy" (2022): the Gaussian mechanism, and post-processing.
     """
 
     sigma: Decimal

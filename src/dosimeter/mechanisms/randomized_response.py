@@ -36,7 +36,7 @@ def randomize(value: int, categories: int, epsilon: Number, entropy: Entropy | N
         entropy: where the randomness comes from; the operating system when left out.
 
     Reference: Warner (1965) for two categories; Kairouz, Bonawitz, Ramage, "Discrete distribution estimation under
-    local privacy" (2016), section 2 for k.
+    local privacy" (2016), for k.
     """
     return randomize_all([value], categories, epsilon, entropy)[0]
 
@@ -65,7 +65,7 @@ def truth_probability(epsilon: Number, categories: int = 2) -> Fraction:
 
     Guarantee: never above the formula (the report never costs more than epsilon) and never below 1/categories.
 
-    Reference: Kairouz, Bonawitz, Ramage (2016), equation (4).
+    Reference: Kairouz, Bonawitz, Ramage (2016): k-ary randomized response.
     """
     # rounded down as a price: a ratio such as 1/3 must not be exceeded
     price = amount(epsilon, "epsilon", round_up=False)

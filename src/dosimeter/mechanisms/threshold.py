@@ -38,8 +38,8 @@ def laplace_threshold(epsilon: Number, delta: Number, max_keys_per_user: int = 1
         delta: in (0, 1), the chance that any key of one user alone is shown.
         max_keys_per_user: enforced before counting.
 
-    Reference: Wilson et al., "Differentially private SQL with bounded user contribution" (2020), section 4 with
-    1 - (1-delta)^(1/keys) for each key.
+    Reference: Wilson et al., "Differentially private SQL with bounded user contribution" (2020), with a share of
+    1 - (1-delta)^(1/keys) for each key: P(1 + Laplace > T) is at most that.
     """
     keys = count(max_keys_per_user, "max_keys_per_user", largest=MAX_KEYS)
     price, allowed = amount(epsilon, "epsilon", round_up=False), _delta(delta)
