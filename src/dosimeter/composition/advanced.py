@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from decimal import Decimal
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dosimeter.composition.parts import Counts, Part, epsilon_counts, epsilon_sum, read_parts, read_slack, with_slack
 from dosimeter.enclosure import ball, enclose, up
 from dosimeter.errors import NoGuaranteeError
-from dosimeter.exact import LARGEST, ZERO, Number, add_up, multiply_up
-from dosimeter.notions import ApproxDP
+from dosimeter.exact import LARGEST, Number, add_up, multiply_up
+from dosimeter.notions import ApproxDP, PureDP
+from dosimeter.notions.convert import pure_to_zcdp
 from dosimeter.notions.profiles.concentrated import zcdp_epsilon
 
 if TYPE_CHECKING:
@@ -115,8 +115,10 @@ def advanced_zcdp(parts: Iterable[Part], slack_delta: Number) -> ApproxDP:
     """
     counts = read_parts(parts)
     slack = read_slack(slack_delta)
-    rho = add_up(*(multiply_up(pure_rho(epsilon), times) for epsilon, times in epsilon_counts(counts).items()))
-    return _guarantee(counts, slack, zcdp_epsilon(rho, Fraction(slack)))
+    rho = add_up(
+        *(multiply_up(pure_to_zcdp(PureDP(epsilon)).rho, times) for epsilon, times in epsilon_counts(counts).items())
+    )
+    return _guarantee(counts, slack, zcdp_epsilon(rho, slack))
 
 
 def advanced_kov(parts: Iterable[Part], slack_delta: Number) -> ApproxDP:
@@ -141,11 +143,6 @@ def advanced_kov(parts: Iterable[Part], slack_delta: Number) -> ApproxDP:
         return _sum(counts, _drift) + _deviation(counts, slack)
 
     return _guarantee(counts, slack, min(epsilon_sum(counts), up(enclose(second)), up(enclose(third))))
-
-
-def pure_rho(epsilon: Decimal) -> Decimal:
-    """The zCDP parameter e tanh(e/2) of e-DP, rounded up; tight for randomized response."""
-    return up(enclose(lambda: _drift(ball(epsilon)))) if epsilon else ZERO
 
 
 def _drift(epsilon: Ball) -> Ball:

@@ -19,6 +19,7 @@ from dosimeter.composition.hockey_stick import LossLaw, Total
 from dosimeter.composition.homogeneous import BinomialLaw
 from dosimeter.composition.parts import Counts, Part, delta_counts, epsilon_counts, read_delta, read_parts
 from dosimeter.enclosure import ball
+from dosimeter.errors import NoGuaranteeError
 from dosimeter.exact import Bound, Number, amount, to_decimal
 
 if TYPE_CHECKING:
@@ -130,17 +131,22 @@ class SplitLaw:
 
 
 def _totals(unit: Fraction, half: dict[int, int]) -> dict[int, Ball]:
-    """The P-mass of every total of one half; equal totals are merged."""
+    """The P-mass of every total of one half."""
     masses = {0: ball(1)}
     for multiple, times in half.items():
-        factor = _lie_polynomial(unit * multiple, 1, times).coeffs()
-        grown: dict[int, Ball] = {}
-        for total, mass in masses.items():
-            for lies, chance in enumerate(factor):
-                at = total + (times - 2 * lies) * multiple
-                grown[at] = grown[at] + mass * chance if at in grown else mass * chance
-        masses = grown
+        masses = _with_responses(masses, unit, multiple, times)
     return masses
+
+
+def _with_responses(masses: dict[int, Ball], unit: Fraction, multiple: int, times: int) -> dict[int, Ball]:
+    """Add `times` responses of epsilon `multiple` units; equal totals are merged."""
+    factor = _lie_polynomial(unit * multiple, 1, times).coeffs()
+    grown: dict[int, Ball] = {}
+    for total, mass in masses.items():
+        for lies, chance in enumerate(factor):
+            at = total + (times - 2 * lies) * multiple
+            grown[at] = grown[at] + mass * chance if at in grown else mass * chance
+    return grown
 
 
 def _exact_law(counts: Counts) -> LossLaw | None:
@@ -156,7 +162,24 @@ def _exact_law(counts: Counts) -> LossLaw | None:
     return SplitLaw(unit, halves) if halves else None
 
 
+def loss_atoms(counts: Counts, most: int) -> list[tuple[Ball, Ball]]:
+    """The total loss of randomized responses as points: (loss, P-mass) at the current precision.
+
+    Raises:
+        NoGuaranteeError: there are more than `most` of them.
+    """
+    unit, multiples = _common_unit(epsilon_counts(counts))
+    masses = {0: ball(1)}
+    for multiple, times in multiples.items():
+        masses = _with_responses(masses, unit, multiple, times)
+        if len(masses) > most:
+            raise NoGuaranteeError(f"the total loss takes more than {most} values; use a privacy loss distribution")
+    return [(ball(total * unit), mass) for total, mass in masses.items()]
+
+
 def _common_unit(epsilons: dict[Decimal, int]) -> tuple[Fraction, dict[int, int]]:
+    if not epsilons:
+        return Fraction(1), {}
     ratios = {Fraction(epsilon): times for epsilon, times in epsilons.items()}
     denominator = math.lcm(*(ratio.denominator for ratio in ratios))
     divisor = math.gcd(*(int(ratio * denominator) for ratio in ratios))

@@ -90,8 +90,10 @@ class Total:
             raise NoGuaranteeError(
                 f"the mechanisms fail outright with probability {failing:.6g}; no epsilon reaches delta={delta:.6g}"
             )
-        if not self.deltas or delta == failing:
-            return delta - failing
+        if not self.deltas:
+            return delta
+        if delta == failing:
+            return ZERO
         return max(ZERO, down(enclose(lambda: 1 - (1 - ball(delta)) / (1 - failure_ball(self.deltas)))))
 
     def _search(self, allowed: Decimal, top: Decimal) -> tuple[Decimal, Decimal]:

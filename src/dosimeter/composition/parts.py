@@ -118,9 +118,9 @@ def read_slack(slack_delta: Number) -> Decimal:
     return amount(slack_delta, "slack_delta", round_up=False, below_one=True)
 
 
-def read_delta(delta: Number, *, zero: bool = True) -> Decimal:
-    """Read a total delta one wants to keep: in (0, 1), or 0 where a pure guarantee may answer."""
-    return amount(delta, "delta", round_up=False, below_one=True, zero=zero)
+def read_delta(delta: Number) -> Decimal:
+    """Read a total delta one wants to keep: 0 or in [1e-300, 1), never read as more than was given."""
+    return amount(delta, "delta", round_up=False, below_one=True, zero=True)
 
 
 def with_slack(counts: Counts, slack_delta: Decimal) -> Decimal:
@@ -138,9 +138,9 @@ def slack_for(parts: Iterable[Part], delta: Number) -> Decimal:
     Raises:
         NoGuaranteeError: the mechanisms' own deltas leave no slack.
     """
-    target = read_delta(delta, zero=False)
+    target = read_delta(delta)
     deltas = delta_counts(read_parts(parts))
-    if not deltas:
+    if target and not deltas:
         return target
     failing = failure_up(deltas)
     if failing < target:
