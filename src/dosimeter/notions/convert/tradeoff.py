@@ -18,7 +18,7 @@ from dosimeter.errors import InputError
 from dosimeter.exact import ONE, SMALLEST, ZERO, Number, amount, fraction_up
 from dosimeter.notions.approx import ApproxDP
 from dosimeter.notions.gdp import GDP
-from dosimeter.notions.profiles.reading import read_target_epsilon
+from dosimeter.notions.profiles.reading import read_fraction, read_target_epsilon
 from dosimeter.notions.profiles.solving import nonnegative_down, probability_up
 
 if TYPE_CHECKING:
@@ -130,7 +130,9 @@ def read_rate(value: Number, name: str = "false_positive_rate") -> Decimal:
 
 def read_tradeoff(vertices: Sequence[tuple[Number, Number]]) -> tuple[tuple[Fraction, Fraction], ...]:
     """The vertices of a piecewise linear trade-off function, checked."""
-    points = tuple((_exact(x), _exact(miss)) for x, miss in vertices)
+    points = tuple(
+        (read_fraction(x, "false_positive_rate"), read_fraction(miss, "false_negative_rate")) for x, miss in vertices
+    )
     if len(points) < 2 or points[0][0] != 0 or points[-1] != (Fraction(1), Fraction(0)):
         raise InputError("a trade-off function starts at false-positive rate 0 and ends at (1, 0)")
     slopes = []
@@ -141,7 +143,3 @@ def read_tradeoff(vertices: Sequence[tuple[Number, Number]]) -> tuple[tuple[Frac
     if any(a > b for a, b in itertools.pairwise(slopes)):
         raise InputError("a trade-off function is convex; these vertices are not")
     return points
-
-
-def _exact(value: Number) -> Fraction:
-    return value if isinstance(value, Fraction) else Fraction(read_rate(value, "vertex"))

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dosimeter.enclosure import ball, up
 from dosimeter.errors import InputError, NoGuaranteeError
-from dosimeter.exact import SMALLEST, ZERO, Number, amount, fraction_up, show
-from dosimeter.notions.profiles.reading import read_level, read_order_from_one
+from dosimeter.exact import SMALLEST, ZERO, Number, fraction_up, show
+from dosimeter.notions.profiles.reading import read_fraction, read_level, read_order_from_one
 from dosimeter.notions.profiles.solving import enclose_nonnegative, probability_up
 
 if TYPE_CHECKING:
@@ -117,12 +117,7 @@ def _distribution(values: Sequence[Number], name: str) -> tuple[Fraction, ...]:
 
 
 def _probability(value: Number, name: str) -> Fraction:
-    if isinstance(value, str) and "/" in value:
-        try:
-            value = Fraction(value)
-        except (ValueError, ZeroDivisionError):
-            raise InputError(f"{name} holds {show(value)}, which is not a number") from None
-    parsed = value if isinstance(value, Fraction) else Fraction(amount(value, name, zero=True))
+    parsed = read_fraction(value, name)
     if not 0 <= parsed <= 1:
         raise InputError(f"{name} holds {show(value)}, which is outside [0, 1]")
     return parsed

@@ -49,6 +49,17 @@ def read_order_from_one(value: Number, name: str = "order") -> Decimal:
     return order
 
 
+def read_fraction(value: Number, name: str) -> Fraction:
+    """A number taken exactly, a ratio such as 1/3 included."""
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, str) and "/" in value:
+        numerator, _, denominator = value.partition("/")
+        if numerator.strip().isdigit() and denominator.strip().isdigit() and int(denominator):
+            return Fraction(int(numerator), int(denominator))
+    return Fraction(to_decimal(value, name))
+
+
 def good_part(delta: Decimal, failure: Decimal) -> Fraction:
     """What a target delta leaves for the part of a mechanism that does not fail: (delta - f) / (1 - f).
 
