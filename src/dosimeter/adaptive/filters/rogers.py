@@ -89,7 +89,7 @@ class RogersFilter(SumFilter[RogersState, ApproxDP]):
 
     def asked(self, state: RogersState, loss: ApproxDP, count: int) -> dict[str, Decimal]:
         """How much the query raises the bound, and its delta; its own epsilon where that is over the budget already."""
-        if loss.epsilon.is_finite() and ZERO <= loss.epsilon <= self.epsilon:
+        if loss.epsilon <= self.epsilon:
             rise = subtract_up(self.bound(self.advance(state, loss, count)), self.bound(state))
         else:
             rise = loss.epsilon  # K > V^(1/2) >= epsilon_m: certainly refused, and e^epsilon_m is best left alone

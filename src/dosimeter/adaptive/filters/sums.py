@@ -82,9 +82,6 @@ class SumFilter(abc.ABC, Generic[State, Taken]):
         """
         taken, count = self._take(loss), read_count(count, "count")
         used, wanted = self.sums(self._own(state)), self.asked(state, taken, count)
-        for name, value in wanted.items():  # losses check themselves when built; a forged one must not pass either
-            if not (value.is_finite() and value >= ZERO):
-                raise InputError(f"a loss asks for {name}={show(value)}, not a finite amount; nothing was charged")
         over = self.exceeded({name: add_up(used[name], wanted[name]) for name in wanted})
         if not over:
             return Admitted(self.advance(state, taken, count))
@@ -129,6 +126,7 @@ class SumFilter(abc.ABC, Generic[State, Taken]):
                 f"a loss in the notion {show(given)} cannot be charged to a filter of kind {self.kind!r}, which adds "
                 f"up {self.loss_type.__name__}; state the event in that notion, or use a proven conversion"
             )
+        require_sums(loss)  # losses check themselves when built; a forged one must not pass either
         return cast("Taken", loss)
 
     def _own(self, state: State) -> State:
@@ -147,13 +145,15 @@ def texts(amounts: Amounts) -> dict[str, str]:
     return {name: text(value) for name, value in amounts.items()}
 
 
-def require_sums(state: Any) -> None:
-    """Check a state's fields: finite amounts at or above zero, or tuples of them."""
-    for field in fields(state):
-        value = getattr(state, field.name)
-        for item in value if isinstance(value, tuple) else (value,):
+def require_sums(value: Any) -> None:
+    """Check the fields of a state or a loss: finite amounts at or above zero, or tuples of them."""
+    for field in fields(value):
+        held = getattr(value, field.name)
+        for item in held if isinstance(held, tuple) else (held,):
             if not (isinstance(item, Decimal) and item.is_finite() and item >= ZERO):
-                raise InputError(f"{type(state).__name__}: {field.name}={show(item)} is not a finite amount")
+                raise InputError(
+                    f"{type(value).__name__}: {field.name}={show(item)} is not a finite amount; nothing was charged"
+                )
 
 
 def write(kind: str, value: Any) -> dict[str, Any]:
