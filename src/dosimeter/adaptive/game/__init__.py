@@ -7,6 +7,7 @@ menus the worst case is a number that can be computed, so a claim can be attacke
 from dosimeter.adaptive.game.box import Box, from_laws, randomized_response, three_atoms
 from dosimeter.adaptive.game.bracket import worst_delta_over_range
 from dosimeter.adaptive.game.exact import Law, exact_law, worst_crossing_exact, worst_delta_exact
+from dosimeter.adaptive.game.gaussian import gaussian_cells
 from dosimeter.adaptive.game.lattice import worst_crossing, worst_delta, worst_moment
 from dosimeter.adaptive.game.rule import Rule, budget_rule, filter_rule, restrict, single_use_rule
 
@@ -18,6 +19,7 @@ __all__ = [
     "exact_law",
     "filter_rule",
     "from_laws",
+    "gaussian_cells",
     "randomized_response",
     "restrict",
     "single_use_rule",
