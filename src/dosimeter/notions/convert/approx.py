@@ -16,12 +16,12 @@ from dosimeter.errors import NoGuaranteeError
 from dosimeter.exact import ONE, ZERO, Number
 from dosimeter.notions.approx import ApproxDP
 from dosimeter.notions.convert.pure import pure_to_gdp, pure_to_zcdp
-from dosimeter.notions.convert.targets import at_target
 from dosimeter.notions.gdp import GDP
 from dosimeter.notions.probabilistic import ProbabilisticDP
 from dosimeter.notions.profiles import randomized_response_delta
 from dosimeter.notions.profiles.reading import read_target_epsilon
 from dosimeter.notions.profiles.solving import at_most_one, nonnegative_up, probability_up
+from dosimeter.notions.profiles.targets import at_target
 from dosimeter.notions.pure import PureDP
 from dosimeter.notions.zcdp import ZCDP
 

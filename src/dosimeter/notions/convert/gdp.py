@@ -7,9 +7,9 @@ from decimal import Decimal
 
 from dosimeter.exact import Number, divide_up, multiply_up
 from dosimeter.notions.approx import ApproxDP
-from dosimeter.notions.convert.targets import at_target
 from dosimeter.notions.gdp import GDP
 from dosimeter.notions.profiles import gaussian_delta, gaussian_epsilon, gaussian_mu
+from dosimeter.notions.profiles.targets import at_target
 from dosimeter.notions.rdp import RDP, read_order
 from dosimeter.notions.zcdp import ZCDP
 

@@ -13,7 +13,6 @@ from typing import TypeAlias
 
 from dosimeter.exact import Number
 from dosimeter.notions.approx import ApproxDP
-from dosimeter.notions.convert.targets import at_target
 from dosimeter.notions.profiles import (
     renyi_budget,
     renyi_budget_simple,
@@ -23,6 +22,7 @@ from dosimeter.notions.profiles import (
     renyi_epsilon_simple,
 )
 from dosimeter.notions.profiles.renyi_exact import renyi_delta_exact, renyi_epsilon_exact
+from dosimeter.notions.profiles.targets import at_target
 from dosimeter.notions.rdp import RDP
 
 _OneOrder: TypeAlias = "Callable[[Decimal, Decimal, Decimal, Decimal], Decimal]"
@@ -106,6 +106,8 @@ def largest_rdp_for_approx(
 
 def largest_rdp_for_approx_simple(order: Number, epsilon: Number, delta: Number, declared_delta: Number = 0) -> Decimal:
     """The largest Renyi bound at one order by the simple form: epsilon - log(1/delta')/(a-1); 0 where none does.
+
+    Guarantee: rounded down; never above `largest_rdp_for_approx`.
 
     Args, Raises: as in `largest_rdp_for_approx`.
 

@@ -35,7 +35,7 @@ def gdp_to_tradeoff(guarantee: GDP, *, false_positive_rate: Number) -> Decimal:
 
     Reference: Dong, Roth, Su (2022), Definition 2.6.
     """
-    x = read_rate(false_positive_rate)
+    x = _read_rate(false_positive_rate)
     mu, failure = guarantee.mu, guarantee.delta
     good = 1 - Fraction(failure)
     if Fraction(x) >= good:
@@ -68,7 +68,7 @@ def approx_to_tradeoff(guarantee: ApproxDP, *, false_positive_rate: Number) -> D
 
     Reference: Wasserman, Zhou (2010), Theorem 2.4; Dong, Roth, Su (2022), Proposition 2.5.
     """
-    x = read_rate(false_positive_rate)
+    x = _read_rate(false_positive_rate)
     left = 1 - Fraction(guarantee.delta) - Fraction(x)
     if left <= 0:
         return ZERO
@@ -109,7 +109,7 @@ def tradeoff_to_approx(vertices: Sequence[tuple[Number, Number]], *, target_epsi
     Reference: Dong, Roth, Su (2022), Proposition 2.12.
     """
     epsilon = read_target_epsilon(target_epsilon, "target_epsilon")
-    points = read_tradeoff(vertices)
+    points = _read_tradeoff(vertices)
 
     def delta() -> Ball:
         best = ball(0)
@@ -123,12 +123,12 @@ def tradeoff_to_approx(vertices: Sequence[tuple[Number, Number]], *, target_epsi
     return ApproxDP(epsilon, probability_up(delta))
 
 
-def read_rate(value: Number, name: str = "false_positive_rate") -> Decimal:
+def _read_rate(value: Number, name: str = "false_positive_rate") -> Decimal:
     """A rate: 0 or in [1e-300, 1], a ratio rounded up."""
     return amount(value, name, zero=True, largest=ONE)
 
 
-def read_tradeoff(vertices: Sequence[tuple[Number, Number]]) -> tuple[tuple[Fraction, Fraction], ...]:
+def _read_tradeoff(vertices: Sequence[tuple[Number, Number]]) -> tuple[tuple[Fraction, Fraction], ...]:
     """The vertices of a piecewise linear trade-off function, checked."""
     points = tuple(
         (read_fraction(x, "false_positive_rate"), read_fraction(miss, "false_negative_rate")) for x, miss in vertices

@@ -11,7 +11,6 @@ from decimal import Decimal
 
 from dosimeter.exact import Number, multiply_down, multiply_up
 from dosimeter.notions.approx import ApproxDP
-from dosimeter.notions.convert.targets import at_target
 from dosimeter.notions.profiles import (
     zcdp_delta,
     zcdp_delta_simple,
@@ -20,6 +19,7 @@ from dosimeter.notions.profiles import (
     zcdp_rho,
     zcdp_rho_simple,
 )
+from dosimeter.notions.profiles.targets import at_target
 from dosimeter.notions.rdp import RDP, read_order
 from dosimeter.notions.zcdp import ZCDP
 
