@@ -120,12 +120,13 @@ def test_text_is_lossless(value: Decimal) -> None:
 
 def test_text_reads_like_people_write() -> None:
     """Plain where plain is readable, an exponent where not."""
-    assert [text(Decimal(x)) for x in ("0.30", "100", "1E-300", "0", "0.000001")] == [
+    assert [text(Decimal(x)) for x in ("0.30", "100", "1E-300", "0", "0.000001", "0.0001")] == [
         "0.3",
         "100",
         "1e-300",
         "0",
-        "0.000001",
+        "1e-6",
+        "0.0001",
     ]
 
 

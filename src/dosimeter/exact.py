@@ -209,8 +209,18 @@ def text(value: Decimal) -> str:
     if value.is_zero():
         return "0"
     digits = _READ.normalize(value)
-    plain = -7 < digits.adjusted() < 21  # 0.000001 and 100 as people write them, 1e-300 with its exponent
+    plain = -5 < digits.adjusted() < 21  # 0.0001 and 100 as people write them, 1e-6 with its exponent
     return format(digits, "f") if plain else str(digits).lower()
+
+
+def brief_up(value: Decimal | str, digits: int = 6) -> str:
+    """A number cut to a few digits for people, not below it. Exact texts stay in entries and JSON."""
+    return text(decimal.Context(prec=digits, rounding=decimal.ROUND_CEILING).create_decimal(value))
+
+
+def brief_down(value: Decimal | str, digits: int = 6) -> str:
+    """A number cut to a few digits for people, not above it: what is left is never shown larger than it is."""
+    return text(decimal.Context(prec=digits, rounding=decimal.ROUND_FLOOR).create_decimal(value))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
+from dosimeter.exact import brief_down, brief_up
 from dosimeter.notions import Loss
 
 State = TypeVar("State")
@@ -38,7 +39,8 @@ class Refused:
         """One sentence for a person: what was asked, what is left, what to do."""
         names = [name for name in self.exceeded or self.budget if name in self.requested]
         parts = [
-            f"{name}: asked {self.requested[name]}, remaining {self.remaining[name]} of {self.budget[name]}"
+            f"{name}: asked {brief_up(self.requested[name])}, remaining {brief_down(self.remaining[name])} "
+            f"of {brief_down(self.budget[name])}"
             for name in names
         ]
         return "refused, " + "; ".join(parts) + "; ask with more noise, or ask something cheaper"

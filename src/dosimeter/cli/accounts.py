@@ -10,6 +10,8 @@ import typer
 from dosimeter.cli import options as o
 from dosimeter.cli.base import app
 from dosimeter.cli.output import emit, quantities, speaks_plainly, table
+from dosimeter.exact import brief_up
+from dosimeter.notions.words import in_words
 
 if TYPE_CHECKING:
     from dosimeter.ledger import Account, Ledger
@@ -104,10 +106,10 @@ def remaining(
         return
     typer.echo(f"{chosen.name}: left {quantities(balance.remaining)}")
     for line in balance.readings:
-        said = f"at most epsilon {line.bound:.4g}" if line.bound is not None else f"no bound ({line.why_not})"
+        said = f"at most epsilon {brief_up(line.bound, 4)}" if line.bound is not None else f"no bound ({line.why_not})"
         about = "privacy loss so far" if line.semantics == "loss" else "a run stopped now"
         typer.echo(f"{about}: {said} ({line.odometer['kind']} odometer,")
-        typer.echo(f"  which fails with probability at most {line.crossing_probability:.3g})")
+        typer.echo(f"  which fails with probability at most {brief_up(line.failure_probability, 3)})")
 
 
 @app.command()
@@ -131,11 +133,11 @@ def statement(
     if as_json:
         emit(made.to_json())
         return
-    from dosimeter.report.statement import words
+    from dosimeter.report.statement import promise
 
-    typer.echo(f"{made.account.name}, epoch {made.account.epoch}: {words(made.guarantee)}")
+    typer.echo(f"{made.account.name}, epoch {made.account.epoch}: {promise(made.guarantee)}")
     if len(made.epochs) > 1:
-        typer.echo(f"all {len(made.epochs)} epochs together: {words(made.guarantee_of_all_epochs)}")
+        typer.echo(f"all {len(made.epochs)} epochs together: {promise(made.guarantee_of_all_epochs)}")
     table(
         "Decisions",
         ["no.", "when", "what", "who", "why"],
@@ -144,7 +146,7 @@ def statement(
     table(
         "Queries",
         ["no.", "when", "question", "charge", "status"],
-        [[str(e.entry), e.requested_at, e.description, e.charge, e.status] for e in made.entries],
+        [[str(e.entry), e.requested_at, e.description, in_words(e.loss), e.status] for e in made.entries],
     )
     typer.echo(f"spent {quantities(made.spent)}; left {quantities(made.remaining)}")
     typer.echo(f"head {made.head}")
@@ -286,7 +288,7 @@ def _reading(reading: Any) -> dict[str, Any]:
         "odometer": reading.odometer,
         "semantics": reading.semantics,
         "bound": None if reading.bound is None else text(reading.bound),
-        "crossing_probability": text(reading.crossing_probability),
+        "failure_probability": text(reading.failure_probability),
         "why_not": reading.why_not,
     }
 
@@ -296,13 +298,13 @@ def _show_account(session: Session, as_json: bool) -> None:
     if as_json:
         emit({**session.account.to_json(), "spent": balance.spent, "remaining": balance.remaining})
         return
-    from dosimeter.report.statement import words
+    from dosimeter.report.statement import promise
 
     account = session.account
     unit = account.unit
     who = "one row" if unit.column is None else f"one {unit.column}, up to {unit.max_contributions} rows each"
     typer.echo(f"{account.name} (account {account.id})")
-    typer.echo(f"promise: {words(account.filter.guarantee())}, protecting {who}, under {account.relation}")
+    typer.echo(f"promise: {promise(account.filter.guarantee())}, protecting {who}, under {account.relation}")
     typer.echo(f"left: {quantities(balance.remaining)}")
 
 

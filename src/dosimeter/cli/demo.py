@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 from dosimeter.cli.output import emit, quantities
 from dosimeter.errors import InputError, QueryRefused
+from dosimeter.exact import brief_up
 
 if TYPE_CHECKING:
     from dosimeter.queries import Query
     from dosimeter.session import Answer, Session
 
-EPSILON, DELTA = "1", "1e-6"
+EPSILON, DELTA = "2", "1e-6"
 PLANS = [0, 25, 50, 95, 100]
 SITES = [1, 2, 3, 4, 5, 6]
 VISITS: dict[str, Any] = {"lower": "0", "upper": "20"}
@@ -60,22 +61,22 @@ def run(folder: Path, *, as_json: bool = False) -> None:
 
 def analyse(talk: Conversation) -> None:
     """Ask, look, decide, ask again; ends with a refusal and a cheaper question that fits."""
-    from dosimeter.queries import count, count_distinct_users, histogram, mean_of
+    from dosimeter.queries import count_distinct_users, histogram, mean_of
 
     people = count_distinct_users()
-    talk.ask("How many people took part?", people, rho="0.0004")
+    talk.ask("How many people took part?", people, rho="0.001")
     by_plan = talk.ask(
         "How many in each plan, by the share of the bill they pay?",
         people.by("coins", keys=PLANS).bounded(max_groups=1),
-        rho="0.0008",
+        rho="0.002",
     )
     largest = max(PLANS, key=lambda plan: by_plan.value[plan])
-    clear = [plan for plan in PLANS if plan != largest and by_plan.value[plan] > 4 * by_plan.error]
+    clear = [plan for plan in PLANS if plan != largest and by_plan.value[plan] > 12 * by_plan.error]
     other = max(clear, default=max(plan for plan in PLANS if plan != largest))
     talk.say(f"The largest plan pays all but {largest} %; the dearest one with enough people leaves them {other} %.")
 
     talk.say("Compare doctor visits, and spend more only while the two error bars overlap.")
-    rho = Decimal("0.0006")
+    rho = Decimal("0.002")
     for attempt in range(3):
         means = [
             talk.ask(
@@ -96,7 +97,7 @@ def analyse(talk: Conversation) -> None:
         talk.ask(
             f"Adults and children, where people pay {plan} %?",
             mean_of("mdvis", **VISITS).where(f"coins = {plan}").by("child", keys=[0, 1]),
-            rho="0.0012",
+            rho="0.004",
         )
         for plan in (largest, other)
     ]
@@ -106,12 +107,12 @@ def analyse(talk: Conversation) -> None:
     talk.ask(
         "By sex, in the largest plan?",
         mean_of("mdvis", **VISITS).where(f"coins = {largest} AND child = {group}").by("female", keys=[0, 1]),
-        rho="0.0012",
+        rho="0.004",
     )
     visits = talk.ask(
         "How are yearly visits spread in this group?",
         histogram("mdvis", edges=[0, 1, 3, 6, 11, 21, 101]).where(f"coins = {largest} AND child = {group}"),
-        rho="0.001",
+        rho="0.003",
     )
     heavy = visits.value["[11, 21)"] + visits.value["[21, 101]"]
     talk.say(f"About {max(0, heavy)} person-years have eleven visits or more.")
@@ -125,17 +126,21 @@ def analyse(talk: Conversation) -> None:
         talk.say("The signal is weak for that error bar: ask for a sharper one.")
         talk.ask("The same, within 45.", people.where("totadm >= 1"), within=45)
 
-    sites = talk.ask("Where do they live?", people.by("site", keys=SITES).bounded(max_groups=1), rho="0.0008")
+    sites = talk.ask("Where do they live?", people.by("site", keys=SITES).bounded(max_groups=1), rho="0.002")
     site = max(SITES, key=lambda s: sites.value[s])
     talk.ask(
         f"Outpatient spending in site {site}, the largest?",
         mean_of("outpdol", lower="0", upper="500").where(f"site = {site}"),
-        rho="0.001",
+        rho="0.003",
     )
-    detail = count().where(f"child = {group} AND mdvis >= 11").by("site", keys=SITES).by("coins", keys=PLANS)
-    talk.ask("Heavy users by site and plan, precisely?", detail, rho="0.02")
+    heavy_users = people.where(f"child = {group} AND mdvis >= 11").by("coins", keys=PLANS).bounded(max_groups=1)
+    talk.ask("How many heavy users in each plan, as exactly as can be?", heavy_users, rho="0.08")
     left = Decimal(talk.session.remaining()["rho"])
-    talk.ask("The same with the noise that still fits?", detail, rho=left / 2)
+    talk.ask("That was too much. The same, for half of what is left?", heavy_users, rho=left / 2)
+    talk.say(
+        "The filter promises the budget for all of this, whatever else is asked. The odometer says something else: how\n"
+        "large the loss itself can be by now, at every moment at once; near the end it may read above the budget."
+    )
 
 
 class Conversation:
@@ -174,7 +179,11 @@ class Conversation:
         if not self._quiet:
             for line in str(answer).splitlines():
                 _print(f"    {line}")
-            bound = "" if answer.odometer is None else f"; privacy loss so far at most epsilon {answer.odometer:.4f}"
+            bound = (
+                ""
+                if answer.odometer is None
+                else f"; privacy loss so far at most epsilon {brief_up(answer.odometer, 4)}"
+            )
             _print(f"    left: {quantities(answer.remaining)}{bound}")
         return answer
 

@@ -11,6 +11,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 import typer
 
 from dosimeter.errors import DosimeterError, QueryRefused
+from dosimeter.exact import brief_down
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -40,17 +41,7 @@ def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> 
 
 def quantities(values: dict[str, str]) -> str:
     """Amounts by name, short and rounded down, for a line of text."""
-    return ", ".join(f"{name} {short_down(value)}" for name, value in values.items())
-
-
-def short_down(number: str, digits: int = 6) -> str:
-    """A decimal text cut to a few digits, rounded down: what is left is never shown larger than it is."""
-    import decimal
-
-    from dosimeter.exact import text
-
-    context = decimal.Context(prec=digits, rounding=decimal.ROUND_FLOOR)
-    return text(context.create_decimal(number))
+    return ", ".join(f"{name} {brief_down(value)}" for name, value in values.items())
 
 
 def speaks_plainly(command: Callable[P, R]) -> Callable[P, R]:

@@ -11,7 +11,8 @@ from dosimeter.cli import options as o
 from dosimeter.cli.base import app
 from dosimeter.cli.output import emit, quantities, speaks_plainly
 from dosimeter.cli.question import Words, build
-from dosimeter.exact import text
+from dosimeter.exact import brief_up
+from dosimeter.notions.words import in_words
 
 if TYPE_CHECKING:
     from dosimeter.session import Session
@@ -49,8 +50,6 @@ def ask(  # noqa: PLR0917 - one parameter per option
 
     Example: dosimeter ask people.csv mean income --lower 0 --upper 100000 --by sex=F,M --epsilon 0.1
     """
-    from dosimeter.session.answer import short_up
-
     session = _session(data, ledger, name, table)
     words = Words(aggregate, column, lower, upper, edges, where, by, max_groups, max_rows_per_group)
     price = _price(epsilon, delta, rho, mu, within, confidence, step)
@@ -62,7 +61,7 @@ def ask(  # noqa: PLR0917 - one parameter per option
     typer.echo(str(answer))
     typer.echo(f"left: {quantities(answer.remaining)}")
     if answer.odometer is not None:
-        typer.echo(f"privacy loss so far: at most epsilon {short_up(text(answer.odometer), 4)}")
+        typer.echo(f"privacy loss so far: at most epsilon {brief_up(answer.odometer, 4)}")
 
 
 @app.command()
@@ -95,7 +94,6 @@ def quote(  # noqa: PLR0917 - one parameter per option
     Example: dosimeter quote people.csv count --where "age >= 65" --within 50
     """
     from dosimeter.events import loss_to_json
-    from dosimeter.session.answer import charge_text
 
     session = _session(data, ledger, name, table)
     words = Words(aggregate, column, lower, upper, edges, where, by, max_groups, max_rows_per_group)
@@ -114,7 +112,7 @@ def quote(  # noqa: PLR0917 - one parameter per option
         )
         return
     typer.echo(plan.describe())
-    typer.echo(f"charge: {charge_text(quoted.loss)}")
+    typer.echo(f"charge: {in_words(quoted.loss)}")
     if quoted.remaining_after is not None:
         typer.echo(f"fits; left afterwards: {quantities(quoted.remaining_after)}")
     else:

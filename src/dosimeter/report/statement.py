@@ -10,8 +10,9 @@ from importlib import resources
 from string import Template
 from typing import TYPE_CHECKING
 
-from dosimeter.events import loss_to_json
+from dosimeter.exact import brief_down, brief_up
 from dosimeter.notions import Loss
+from dosimeter.notions.words import in_words
 from dosimeter.report.figure import style, svg
 from dosimeter.report.trace import odometer_figure
 
@@ -29,34 +30,34 @@ def html(statement: Statement) -> str:
     facts = [
         ("Data set", account.name),
         ("Account", account.id),
-        ("Opened", f"{account.opened_at} by {account.opened_by}"),
+        ("Opened", f"{_when(account.opened_at)} UTC by {account.opened_by}"),
         ("Protects", f"{who} ({str(account.relation).replace('_', ' ')})"),
         ("Filter", account.filter.kind),
-        ("Promise of this epoch", words(statement.guarantee)),
+        ("Promise of this epoch", promise(statement.guarantee)),
     ]
     if len(statement.epochs) > 1:
-        facts.append((f"Promise of all {len(statement.epochs)} epochs", words(statement.guarantee_of_all_epochs)))
+        facts.append((f"Promise of all {len(statement.epochs)} epochs", promise(statement.guarantee_of_all_epochs)))
     facts += [
-        ("Spent", _quantities(statement.spent)),
-        ("Left", _quantities(statement.remaining)),
+        ("Spent", ", ".join(f"{name} {brief_up(value)}" for name, value in statement.spent.items())),
+        ("Left", ", ".join(f"{name} {brief_down(value)}" for name, value in statement.remaining.items())),
         ("Head of the chain", statement.head),
     ]
     readings = [
         (
             str(reading.odometer.get("kind", "odometer")),
             "the privacy loss so far" if reading.semantics == "loss" else "a run stopped here",
-            f"at most {reading.bound:.6g}" if reading.bound is not None else f"no bound: {reading.why_not}",
-            f"{reading.crossing_probability:.3g}",
+            f"at most {brief_up(reading.bound)}" if reading.bound is not None else f"no bound: {reading.why_not}",
+            brief_up(reading.failure_probability, 3),
         )
         for reading in statement.readings
     ]
-    decisions = [(str(d.seq), d.at, d.kind, d.by or "", d.reason or d.name or "") for d in statement.decisions]
+    decisions = [(str(d.seq), _when(d.at), d.kind, d.by or "", d.reason or d.name or "") for d in statement.decisions]
     entries = [
         (
             str(entry.entry),
-            entry.requested_at,
+            _when(entry.requested_at),
             entry.description,
-            entry.charge if entry.status in {"reserved", "settled"} else f"nothing ({entry.status})",
+            in_words(entry.loss) if entry.status in {"reserved", "settled"} else f"nothing ({entry.status})",
             entry.status + (f" by {entry.voided_by}: {entry.void_reason}" if entry.void_reason else ""),
             "; ".join(entry.declared_reasons),
         )
@@ -74,15 +75,14 @@ def html(statement: Statement) -> str:
     )
 
 
-def words(loss: Loss) -> str:
-    """A guarantee as people write it, such as ``approx: epsilon 1, delta 1e-6``."""
-    data = loss_to_json(loss)
-    parts = [f"{k} {', '.join(v) if isinstance(v, list) else v}" for k, v in data.items() if k != "notion" and v != "0"]
-    return f"{data['notion']}: {', '.join(parts) or 'nothing revealed'}"
+def promise(loss: Loss) -> str:
+    """A guarantee with its notion, such as ``approx: epsilon 1, delta 1e-6``."""
+    return f"{loss.notion}: {in_words(loss, 12)}"
 
 
-def _quantities(values: dict[str, str]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in values.items())
+def _when(stamp: str) -> str:
+    """To the second; the entry keeps the rest."""
+    return stamp.partition(".")[0].replace("T", " ")
 
 
 def _rows(rows: Iterable[tuple[str, ...]]) -> str:

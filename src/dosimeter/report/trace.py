@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from dosimeter.adaptive.filter import Admitted
 from dosimeter.errors import DosimeterError
-from dosimeter.exact import ZERO
+from dosimeter.exact import ZERO, brief_up
 from dosimeter.notions import GDP, ZCDP, ApproxDP, Loss, PureDP
+from dosimeter.notions.words import in_words
 from dosimeter.report.figure import Curve, OdometerFigure, Query
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def odometer_figure(statement: Statement) -> OdometerFigure:
         spent = state.intrinsic_time if state.intrinsic_time is not None else spent
         bounds = [bound for odometer in account.odometers if (bound := _read(odometer, state)) is not None]
         if state.intrinsic_time is not None and bounds:
-            label = f"{entry.description}: {entry.charge}; epsilon so far at most {min(bounds):.4g}"
+            label = f"{entry.description}: {in_words(entry.loss)}; epsilon so far at most {brief_up(min(bounds), 4)}"
             queries.append(Query(float(spent), float(min(bounds)), label))
     top = max(_capacity(account), spent) or Decimal(1)
     curves = []
@@ -72,7 +73,7 @@ def _name(odometer: Any) -> str:
     inner = getattr(odometer, "odometer", None)
     kind = f"{odometer.kind} of {inner.kind}" if inner is not None else odometer.kind
     probability = getattr(odometer, "crossing_probability", None) or getattr(odometer, "delta", None)
-    return f"{kind} odometer" + (f", fails with probability at most {probability:.3g}" if probability else "")
+    return f"{kind} odometer" + (f", fails with probability at most {brief_up(probability, 3)}" if probability else "")
 
 
 def _capacity(account: Account) -> Decimal:

@@ -7,9 +7,10 @@ from decimal import Decimal
 from typing import Any
 
 from dosimeter.events import loss_to_json
-from dosimeter.exact import text
+from dosimeter.exact import brief_up, text
 from dosimeter.ledger import Balance
 from dosimeter.notions import Loss
+from dosimeter.notions.words import in_words
 from dosimeter.queries.result import Result
 
 
@@ -81,30 +82,19 @@ class Answer:
         for cell in self.result.cells:
             name = ", ".join(str(key) for key in cell.label)
             flags = f"  [{', '.join(cell.flags)}]" if cell.flags else ""
-            lines.append(f"{name + ': ' if name else ''}{cell.value} ± {cell.error}{flags}")
+            lines.append(f"{name + ': ' if name else ''}{_with_error(cell.value, cell.error)}{flags}")
         together = " together" if len(lines) > 1 else ""
-        paid = "replayed, free" if self.replayed else f"paid {charge_text(self.charge)}"
+        paid = "replayed, free" if self.replayed else f"paid {in_words(self.charge)}"
         return "\n".join([*lines, f"({percent}{together}; {paid})"])
 
 
-def charge_text(loss: Loss) -> str:
-    """A charge as people write it, such as ``rho 0.005``: short, rounded up, zeros left out."""
-    data = loss_to_json(loss)
-    parts = []
-    for name, value in data.items():
-        if name == "notion" or value == "0":
-            continue
-        values = value if isinstance(value, list) else [value]
-        parts.append(f"{name} {', '.join(short_up(v) for v in values)}")
-    return ", ".join(parts) or "nothing"
-
-
-def short_up(number: str, digits: int = 6) -> str:
-    """A decimal text cut to a few digits, rounded up: for people; the exact text stays in JSON."""
-    import decimal
-
-    context = decimal.Context(prec=digits, rounding=decimal.ROUND_CEILING)
-    return text(context.create_decimal(number))
+def _with_error(value: int | Decimal, error: Decimal) -> str:
+    """Value and error bar with the digits that mean something; the error is rounded up."""
+    if isinstance(value, int) or not error:
+        return f"{value} ± {error}"
+    shown = Decimal(brief_up(error, 3))
+    places = max(0, -int(shown.as_tuple().exponent))
+    return f"{value:.{places}f} ± {shown}"
 
 
 def reading(balance: Balance) -> Decimal | None:
