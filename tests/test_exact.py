@@ -120,14 +120,15 @@ def test_text_is_lossless(value: Decimal) -> None:
 
 def test_text_reads_like_people_write() -> None:
     """Plain where plain is readable, an exponent where not."""
-    assert [text(Decimal(x)) for x in ("0.30", "100", "1E-300", "0", "0.000001", "0.0001")] == [
-        "0.3",
-        "100",
-        "1e-300",
-        "0",
-        "1e-6",
-        "0.0001",
-    ]
+    written = [text(Decimal(x)) for x in ("0.30", "100", "1E-300", "0", "0.000001", "0.0001")]
+    assert written == ["0.3", "100", "1e-300", "0", "1e-6", "0.0001"]
+
+
+@given(decimals)
+def test_brief_numbers_stay_on_their_side(value: Decimal) -> None:
+    """A price shown to a person is never below the true one, what is left never above it."""
+    assert Decimal(exact.brief_down(value)) <= value <= Decimal(exact.brief_up(value))
+    assert len(Decimal(exact.brief_up(value)).as_tuple().digits) <= 6
 
 
 def test_a_count_is_whole_and_in_range() -> None:

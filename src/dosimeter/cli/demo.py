@@ -138,8 +138,8 @@ def analyse(talk: Conversation) -> None:
     left = Decimal(talk.session.remaining()["rho"])
     talk.ask("That was too much. The same, for half of what is left?", heavy_users, rho=left / 2)
     talk.say(
-        "The filter promises the budget for all of this, whatever else is asked. The odometer says something else: how\n"
-        "large the loss itself can be by now, at every moment at once; near the end it may read above the budget."
+        "The filter promises the budget for all of this, whatever else is asked. The odometer says something else:\n"
+        "how large the loss itself can be by now, at every moment; near the end it may read above the budget."
     )
 
 
