@@ -210,7 +210,7 @@ def text(value: Decimal) -> str:
         return "0"
     digits = _READ.normalize(value)
     plain = -5 < digits.adjusted() < 21  # 0.0001 and 100 as people write them, 1e-6 with its exponent
-    return format(digits, "f") if plain else str(digits).lower()
+    return format(digits, "f" if plain else "e")
 
 
 def brief_up(value: Decimal | str, digits: int = 6) -> str:
