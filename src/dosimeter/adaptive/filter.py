@@ -43,7 +43,15 @@ class Refused:
             f"of {brief_down(self.budget[name])}"
             for name in names
         ]
-        return "refused, " + "; ".join(parts) + "; ask with more noise, or ask something cheaper"
+        if self.code == "over_delta" and self.budget.get("delta") == "0":
+            way_out = (
+                "nothing is set aside for mechanisms that may fail; use one that never does, such as Gaussian noise"
+            )
+        elif self.code == "over_delta":
+            way_out = "ask with a smaller delta, or use a mechanism that never fails"
+        else:
+            way_out = "ask with more noise, or ask something cheaper"
+        return "refused, " + "; ".join(parts) + "; " + way_out
 
 
 class FilterState(Protocol):

@@ -289,6 +289,16 @@ def _run(*flags: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, *flags, "-c", SCRIPT], capture_output=True, text=True, check=False)
 
 
+def test_filters_are_light_to_import() -> None:
+    """Deciding about queries loads no engine, no sampler and no numerical library until a transcendental is needed."""
+    heavy = ("numpy", "scipy", "flint", "opendp", "duckdb", "sqlalchemy", "sqlglot")
+    code = (
+        f"import sys, dosimeter.adaptive.filters, dosimeter.accounting; print([m for m in {heavy} if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_stripping_assertions_changes_nothing() -> None:
     """`python -O` removes assert statements; every check stands without them."""
     runs = [_run(*flags) for flags in ((), ("-O",))]

@@ -45,6 +45,9 @@ class PublishedApproxFilter(SumFilter[SquaresState, ApproxDP]):
     y* = (sqrt(2 log(1/delta') + 2 epsilon) - sqrt(2 log(1/delta')))^2 is the largest V with
     sqrt(2 log(1/delta') V) + V/2 <= epsilon; it is rounded down.
 
+    Squares make a difference between n queries and one: n queries of epsilon decided together through `count` cost
+    n epsilon^2, while one event that repeats a mechanism n times is one loss of n epsilon and costs its square.
+
     Guarantee:
         The whole interaction is (epsilon, delta)-DP under full adaptivity.
 
