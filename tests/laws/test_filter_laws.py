@@ -14,7 +14,7 @@ from typing import Any
 
 import mpmath as mp
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dosimeter.adaptive.filters import (
@@ -205,7 +205,7 @@ def test_every_kind_has_a_model() -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(filters))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_never_over_admits(kind: str, data: st.DataObject) -> None:
     """After any sequence of requests, the exact total of what was admitted satisfies the theorem's condition."""
@@ -217,7 +217,7 @@ def test_never_over_admits(kind: str, data: st.DataObject) -> None:
         assert MODELS[kind](filter_, kept)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(runs())
 def test_the_model_notices_a_filter_that_looks_behind_instead_of_ahead(run: tuple[Any, list[Any]]) -> None:
     """Negative control: checking what has already run overspends, and the second bookkeeper sees it."""
@@ -235,7 +235,7 @@ def test_the_model_notices_a_filter_that_looks_behind_instead_of_ahead(run: tupl
         assert MODELS[filter_.kind](filter_, kept)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(runs(), st.data())
 def test_monotone_in_what_was_spent_and_in_what_is_asked(run: tuple[Any, list[Any]], data: st.DataObject) -> None:
     """A query refused early is refused later, and two are not admitted where one is not."""
@@ -252,7 +252,7 @@ def test_monotone_in_what_was_spent_and_in_what_is_asked(run: tuple[Any, list[An
         state = answer.state if isinstance(answer, Admitted) else state
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(runs())
 def test_zero_is_free_and_a_refusal_changes_nothing(run: tuple[Any, list[Any]]) -> None:
     """A loss of zero is always admitted and moves nothing; a refused one leaves state and readings as they were."""
@@ -275,7 +275,7 @@ def test_zero_is_free_and_a_refusal_changes_nothing(run: tuple[Any, list[Any]]) 
             state = answer.state
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(runs(), st.integers(0, 14))
 def test_stopped_and_resumed_equals_run_straight_through(run: tuple[Any, list[Any]], cut: int) -> None:
     """Configuration and state survive JSON to the last digit, so a resumed run ends like an uninterrupted one."""
@@ -294,7 +294,7 @@ def test_stopped_and_resumed_equals_run_straight_through(run: tuple[Any, list[An
     assert (state, first + rest) == (straight, verdicts)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(runs(), st.integers(1, 6))
 def test_deciding_about_n_at_once_equals_deciding_one_by_one(run: tuple[Any, list[Any]], n: int) -> None:
     """n equal queries are admitted together exactly when all of them are admitted in turn (to the 45th digit)."""
@@ -331,7 +331,7 @@ def _close_to_full(filter_: Any, state: Any) -> bool:
     return any(Decimal(left[name]) <= Decimal("1e-20") * Decimal(cap) for name, cap in budget.items())
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(runs())
 def test_the_clock_of_the_odometers_never_runs_slow(run: tuple[Any, list[Any]]) -> None:
     """intrinsic_time is at least twice the sum of the rhos of the admitted losses; Renyi-only states have none."""
@@ -379,7 +379,7 @@ def test_a_charge_costs_the_same_after_many_queries(kind: str) -> None:
     assert max(lengths) <= max(lengths[:100]) + 4 * len(_numbers(state))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(runs())
 def test_exactly_what_remains_is_admitted(run: tuple[Any, list[Any]]) -> None:
     """A query that asks for what is said to remain fits (where what remains is a loss of the filter's notion)."""
