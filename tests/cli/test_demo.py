@@ -1,4 +1,4 @@
-"""The demo is a real adaptive analysis: twelve answers or more, a refusal, a cheaper question that fits, a statement."""
+"""The demo is a real adaptive analysis: twelve answers or more, a refusal, a cheaper question that fits, a page."""
 
 import json
 from pathlib import Path
