@@ -36,16 +36,19 @@ tests/composition/test_vectors.py:
     adv_eps adv_eps_tanh cor24_mass ctd_gauss_delta ctd_gauss_mass drv_eps gauss_rr_delta gdp_clt_rr_gamma
     gdp_clt_rr_mu kov_delta_i kov_simple_eps laplace2_delta laplace_gauss_delta lemma23_eps1 opt_het_delta
     opt_het_eps opt_hom_delta opt_hom_eps
-""")
-
-# No test of these yet, by area.
-PENDING = _read("""
-odometers:
+tests/adaptive/odometers/test_odometer_vectors.py:
     gamma_onesided gamma_twosided odo_cross_filter_mixture odo_cross_filter_stitched odo_cross_mixture_stitched
     odo_filter odo_mixture_onesided_best odo_mixture_onesided_closed odo_mixture_onesided_exact
     odo_mixture_onesided_howard odo_mixture_published odo_pdp_correction odo_rdp_mixture odo_rdp_order
     odo_rogers odo_stitched odo_stitched_envelope odo_stitched_general odo_union_filter
     pdp_odometer_counterexample
+tests/adaptive/game/test_game_vectors.py:
+    game_filter_value game_filter_value_delta game_natural_counterexample game_odometer_crossing
+    game_threshold_delta
+""")
+
+# No test of these yet, by area.
+PENDING = _read("""
 subsampling:
     amp_eps amp_eps_add amp_eps_inverse amp_replacement_eps generic_subsampled_renyi poisson_replace_gauss_delta
     poisson_replace_gauss_upper printed_wrong_amp sg_clt_mu sg_delta2_add sg_delta2_remove sg_delta_add
@@ -54,7 +57,4 @@ subsampling:
 mechanisms:
     imgm_delta imgm_frobenius imgm_min_product imgm_sv_bound matrix_mechanism_error mvg_iid_std mvg_precision
     mvg_zeta
-game:
-    game_filter_value game_filter_value_delta game_natural_counterexample game_odometer_crossing
-    game_threshold_delta
 """)

@@ -177,7 +177,7 @@ def test_moments_of_constant_play_are_the_closed_form() -> None:
 
 
 def test_a_continuous_menu_lies_between_two_lattices_and_the_bracket_narrows() -> None:
-    """epsilon_m anywhere in about [0.2, 0.4] while sum epsilon_m^2 <= 0.2: finer lattices, narrower certified brackets."""
+    """epsilon_m anywhere in about [0.2, 0.4] while sum epsilon_m^2 <= 0.2: finer lattices, narrower brackets."""
     widths = []
     for power, scale in ((F(26, 25), 5), (F(51, 50), 10), (F(101, 100), 20)):
         found = worst_delta_over_range(power, scale, 2 * scale, "0.6", "0.2")
