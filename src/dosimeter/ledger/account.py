@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,7 +33,7 @@ class DatasetIdentity:
 
     def content_mac(self, key: bytes) -> str:
         """What a ledger keeps instead of the digest: HMAC-SHA256 under the ledger's own random key."""
-        return hmac.new(key, self.content_digest.encode("ascii"), hashlib.sha256).hexdigest()
+        return hmac.digest(key, self.content_digest.encode("ascii"), "sha256").hex()
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,4 +21,6 @@ def stamp(clock: Clock) -> str:
     now = clock()
     if now.tzinfo is None:
         raise InputError("the ledger's clock returned a time without a zone; return datetime.now(UTC)")
-    return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    if now.tzinfo is not UTC:
+        now = now.astimezone(UTC)
+    return now.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hmac
 import os
-import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -34,6 +33,7 @@ from dosimeter.ledger import pricing, rules, texts
 from dosimeter.ledger.account import Account, DatasetIdentity, account_from_json, agreement
 from dosimeter.ledger.audit import AuditReport, audit_account
 from dosimeter.ledger.clock import Clock, stamp, utc_now
+from dosimeter.ledger.pricing import Charge
 from dosimeter.ledger.record import Draft, Head, Kind, before_first, chain
 from dosimeter.ledger.request import (
     Balance,
@@ -63,9 +63,9 @@ class Ledger:
         self._store = store
         self._clock = clock
         self._key = store.key()
-        self._accounts: dict[str, Account] = {}  # terms never change, so they are read once; states are never kept
+        self._accounts: dict[str, Account] = {}  # terms never change, so they are read once
+        self._states: dict[str, tuple[str, Any]] = {}  # the last state read from each account's text, to read it once
         self._seen: dict[str, int] = {}  # the furthest record seen: a store that goes back was put back from a copy
-        self._lock = threading.Lock()
 
     # -- accounts ------------------------------------------------------------------------------------------------
 
@@ -94,7 +94,7 @@ class Ledger:
         agreed = agreement(unit, relation, _stored_form(filter), tuple(odometers))
         for data in agreed["odometers"]:
             pricing.read_odometer(data).bound(filter.start())  # refuses one that cannot read this filter's states
-        facts = texts.parse(texts.plain(terms if terms is not None else {}, "terms", largest=texts.MAX_TERMS))
+        facts, _ = texts.plain(terms if terms is not None else {}, "terms", largest=texts.MAX_TERMS)
         if not isinstance(facts, dict):
             raise InputError("terms is not an object of JSON; give a dict")
         mac = identity.content_mac(self._key.key)
@@ -114,7 +114,7 @@ class Ledger:
                 "by": opened_by,
                 "state": start,
             }
-            draft = Draft(Kind.OPENED, body, state=texts.canonical(start))
+            draft = Draft(Kind.OPENED, texts.canonical(body), state=texts.canonical(start))
             self._append(tx, before_first(account_id, self._key.ledger_id), draft)
             tx.claim("name", identity.name, account_id)
             tx.claim("content", mac, account_id)
@@ -163,7 +163,7 @@ class Ledger:
                 return current
             new_name, new_content = owners[0] is None, owners[1] is None
             body = {"name": identity.name, "content": mac, "reason": reason, "by": authorised_by}
-            self._append(tx, self._head(tx, current.id), Draft(Kind.DATA_CHANGED, body))
+            self._append(tx, self._head(tx, current.id), Draft(Kind.DATA_CHANGED, texts.canonical(body)))
             if new_name:
                 tx.claim("name", identity.name, current.id)
             if new_content:
@@ -180,8 +180,10 @@ class Ledger:
         with self._store.write() as tx:
             current = self._account(tx, account.id)
             head = self._head(tx, current.id)
-            self._append(tx, head, rules.reset(current, head, reason, authorised_by))
-            return replace(current, epoch=head.epoch + 1)
+            draft = rules.reset(current, head, reason, authorised_by)
+            self._append(tx, head, draft)
+        self._saw(head, draft)
+        return replace(current, epoch=head.epoch + 1)
 
     # -- requests ------------------------------------------------------------------------------------------------
 
@@ -191,10 +193,10 @@ class Ledger:
         """What a release would cost now and whether it fits; changes nothing."""
         current = self._known(account.id)
         require_same(current.relation, NeighbouringRelation.read(relation))
-        loss = pricing.price(event, current.filter, _delta(delta))
+        loss = pricing.charge(event, current.filter, _delta(delta)).loss
         with self._store.read() as view:
             head = self._head(view, current.id)
-        rule, state = current.filter, rules.read_state(current, head)
+        rule, state = current.filter, self._state(current, head)
         decision = rule.admit(state, loss)
         if isinstance(decision, Admitted):
             return Quote(loss, True, None, rule.remaining(state), rule.remaining(decision.state))
@@ -205,7 +207,7 @@ class Ledger:
         current = self._known(account.id)
         with self._store.read() as view:
             head = self._head(view, current.id)
-        rule, state = current.filter, rules.read_state(current, head)
+        rule, state = current.filter, self._state(current, head)
         return Balance(head.epoch, rule.spent(state), rule.remaining(state), read_odometers(current, state))
 
     def reserve(self, account: Account, request: Request) -> Outcome:
@@ -221,46 +223,53 @@ class Ledger:
             NoGuaranteeError: no theorem prices the event in this account's notion.
             NotionError: the request was planned under another neighbouring relation.
         """
-        return self._reserve([(account, request)])[0]
+        current, priced, token = self._prepare(account, request)
+        with self._store.write() as tx:
+            head, draft, outcome = self._decide(tx, current, request, priced, token)
+            if draft is not None:
+                self._append(tx, head, draft)
+        self._saw(head, draft)
+        return outcome
 
     def reserve_all(self, requests: Sequence[tuple[Account, Request]]) -> ReservedTogether | RefusedTogether:
         """Charge several accounts in one transaction, or none of them."""
         ids = [account.id for account, _ in requests]
         if not ids or len(set(ids)) != len(ids):
             raise InputError("reserve_all takes at least one request, and one per account; compose events instead")
-        outcomes = self._reserve(requests)
-        refusals = tuple(o for o in outcomes if isinstance(o, RefusedRequest))
-        if refusals:
-            return RefusedTogether(refusals)
-        return ReservedTogether(tuple(o for o in outcomes if not isinstance(o, RefusedRequest)))
-
-    def _reserve(self, requests: Sequence[tuple[Account, Request]]) -> list[Outcome]:
-        prepared = []
-        for account, request in requests:
-            current = self._known(account.id)
-            require_same(current.relation, request.relation)
-            body = rules.body_of(request)
-            if len(texts.canonical(body)) > texts.MAX_EVENT:
-                raise InputError(
-                    f"the event takes more than {texts.MAX_EVENT} characters as JSON; ask in smaller parts"
-                )
-            priced = self._price(current, request)  # before the transaction: a price may take a while
-            prepared.append((current, request, body, priced))
+        prepared = [(request, *self._prepare(account, request)) for account, request in requests]
+        prepared.sort(key=lambda one: one[1].id)  # every transaction locks accounts in the same order
         with self._store.write() as tx:
-            decided: list[tuple[Head, Draft | None, Outcome]] = []
-            for current, request, body, priced in sorted(prepared, key=lambda p: p[0].id):  # one order of locks
-                head = self._head(tx, current.id)
-                history = tx.history(current.id, request.id)
-                token = os.urandom(16)
-                decided.append((head, *rules.reserve(current, head, history, request, body, priced, token)))
-            refused = any(isinstance(outcome, RefusedRequest) for _, _, outcome in decided)
+            decided = [
+                self._decide(tx, current, request, priced, token) for request, current, priced, token in prepared
+            ]
+            refusals = {o.account_id: o for _, _, o in decided if isinstance(o, RefusedRequest)}
             for head, draft, outcome in decided:
-                if draft is not None and (not refused or isinstance(outcome, RefusedRequest)):
+                if draft is not None and (not refusals or isinstance(outcome, RefusedRequest)):
                     self._append(tx, head, draft)
+        if refusals:
+            return RefusedTogether(tuple(refusals[account_id] for account_id in ids if account_id in refusals))
         for head, draft, _ in decided:
             self._saw(head, draft)
-        by_account = {outcome.account_id: outcome for _, _, outcome in decided}
-        return [by_account[account.id] for account, _ in requests]
+        granted = {o.account_id: o for _, _, o in decided if not isinstance(o, RefusedRequest)}
+        return ReservedTogether(tuple(granted[account_id] for account_id in ids))
+
+    def _prepare(self, account: Account, request: Request) -> tuple[Account, Charge | DosimeterError, bytes]:
+        """What can be done before the transaction: a price may take a while."""
+        current = self._known(account.id)
+        require_same(current.relation, request.relation)
+        try:
+            priced: Charge | DosimeterError = pricing.charge(request.event, current.filter, request.delta)
+        except DosimeterError as error:
+            priced = error  # a request that was answered before is replayed even if it has no price today
+        return current, priced, os.urandom(16)
+
+    def _decide(
+        self, tx: Writing, current: Account, request: Request, priced: Charge | DosimeterError, token: bytes
+    ) -> tuple[Head, Draft | None, Outcome]:
+        head = self._head(tx, current.id)
+        history = tx.history(current.id, request.id)
+        state = self._state(current, head)
+        return head, *rules.reserve(current, head, state, history, request, priced, token)
 
     def settle(self, reservation: Reserved, answer: Any) -> Settled:
         """Store the noisy answer (a JSON value). Release what this returns: the first answer stored, for ever.
@@ -268,12 +277,12 @@ class Ledger:
         Raises:
             LedgerError: the reservation was voided or is not of this ledger; nothing may be released.
         """
-        text = texts.plain(answer, "answer", largest=texts.MAX_ANSWER)
+        value, text = texts.plain(answer, "answer", largest=texts.MAX_ANSWER)
         with self._store.write() as tx:
             head = self._head(tx, reservation.account_id)
             history = tx.history(reservation.account_id, reservation.request_id)
             draft, settled = rules.settle(
-                reservation.account_id, history, reservation.entry, reservation.request_id, text
+                reservation.account_id, history, reservation.entry, reservation.request_id, value, text
             )
             if draft is not None:
                 self._append(tx, head, draft)
@@ -290,6 +299,7 @@ class Ledger:
             draft = rules.void(current, head, history, reservation, reason, by, tx.records(current.id))
             if draft is not None:
                 self._append(tx, head, draft)
+        self._saw(head, draft)
 
     # -- looking back --------------------------------------------------------------------------------------------
 
@@ -357,7 +367,7 @@ class Ledger:
                     f"not {texts.canonical(asked)}; open it with its own terms"
                 )
         if tx.owner("name", identity.name) is None:
-            self._append(tx, self._head(tx, account_id), Draft(Kind.NAMED, {"name": identity.name}))
+            self._append(tx, self._head(tx, account_id), Draft(Kind.NAMED, texts.canonical({"name": identity.name})))
             tx.claim("name", identity.name, account_id)
         return current
 
@@ -396,19 +406,26 @@ class Ledger:
                 f"account {head.account_id} ends at record {head.seq}, but this process has seen record {seen}: the "
                 "store was put back from an older copy; restore the newest one"
             )
-        tx.append(*chain(head, draft, stamp(self._clock), self._key.key))
+        record, after = chain(head, draft, stamp(self._clock), self._key.key)
+        if len(record.body) > texts.MAX_BODY and draft.kind is not Kind.SETTLED:
+            raise InputError(f"this takes {len(record.body)} characters to record; at most {texts.MAX_BODY} fit")
+        tx.append(record, after)
 
     def _saw(self, head: Head, draft: Draft | None) -> None:
         furthest = head.seq + (draft is not None)
-        with self._lock:
-            if self._seen.get(head.account_id, 0) < furthest:
-                self._seen[head.account_id] = furthest
+        if draft is not None and draft.state is not None and draft.folded is not None:
+            self._states[head.account_id] = (draft.state, draft.folded)
+        if self._seen.get(head.account_id, 0) < furthest:
+            self._seen[head.account_id] = furthest
 
-    def _price(self, account: Account, request: Request) -> Any:
-        try:
-            return pricing.price(request.event, account.filter, request.delta)
-        except DosimeterError as error:
-            return error  # a request that was answered before is replayed even if it has no price today
+    def _state(self, account: Account, head: Head) -> Any:
+        """The state that the head's text says; a text that was read or written last time is not read again."""
+        known = self._states.get(account.id)
+        if known is not None and known[0] == head.state:
+            return known[1]
+        state = rules.read_state(account, head)
+        self._states[account.id] = (head.state, state)
+        return state
 
 
 def _stored_form(rule: Filter[Any]) -> Filter[Any]:

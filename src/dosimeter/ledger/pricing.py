@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from dosimeter.adaptive.filter import Filter
-from dosimeter.events import Event
+from dosimeter.events import Event, event_to_json, loss_to_json
+from dosimeter.ledger.texts import canonical
 from dosimeter.notions import Loss
 
+if TYPE_CHECKING:
+    from collections.abc import Hashable
 
-def price(event: Event, rule: Filter[Any], delta: Decimal | None) -> Loss:
+
+class Charge(NamedTuple):
+    """What an event costs, and both as the canonical JSON that a record carries."""
+
+    loss: Loss
+    loss_text: str
+    event_text: str
+
+
+def charge(event: Event, rule: Filter[Any], delta: Decimal | None) -> Charge:
     """What `event` costs an account under `rule`; raises NoGuaranteeError where no theorem gives a price."""
+    return _charge(event, cast("Hashable", rule), delta)
+
+
+@lru_cache(maxsize=1024)  # a price is a pure function of frozen values, and sessions ask like queries many times
+def _charge(event: Event, rule: Any, delta: Decimal | None) -> Charge:
     from dosimeter.accounting import loss_for
 
-    return loss_for(event, rule, delta=delta)
+    loss = loss_for(event, rule, delta=delta)
+    return Charge(loss, canonical(loss_to_json(loss)), canonical(event_to_json(event)))
 
 
 def read_filter(data: object) -> Filter[Any]:

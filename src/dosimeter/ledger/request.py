@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from dosimeter.adaptive.filter import Refused
+from dosimeter.adaptive.filter import Filter, Refused
 from dosimeter.errors import InputError
 from dosimeter.events import Event
 from dosimeter.events.event import require_event
@@ -14,6 +15,8 @@ from dosimeter.exact import amount, show
 from dosimeter.ledger import texts
 from dosimeter.neighbours import NeighbouringRelation
 from dosimeter.notions import Loss
+
+_DIGEST: Final = re.compile("[0-9a-f]{1,128}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +43,10 @@ class Request:
     def __post_init__(self) -> None:
         object.__setattr__(self, "id", texts.name(self.id, "request id"))
         require_event(self.event)
-        object.__setattr__(self, "relation", NeighbouringRelation.read(self.relation))
+        if type(self.relation) is not NeighbouringRelation:
+            object.__setattr__(self, "relation", NeighbouringRelation.read(self.relation))
         digest = self.body_digest
-        if not isinstance(digest, str) or not 1 <= len(digest) <= 128 or set(digest) - set("0123456789abcdef"):
+        if not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
             raise InputError(f"body_digest={show(digest)} is not a lower-case hexadecimal digest of 1 to 128 digits")
         object.__setattr__(self, "description", texts.prose(self.description, "description", empty=True))
         if self.delta is not None:
@@ -61,10 +65,20 @@ class Reserved:
     entry: int
     request_id: str
     loss: Loss
-    spent: dict[str, str] = field(hash=False)
-    remaining: dict[str, str] = field(hash=False)
     taken_over: bool = False
     void_token: bytes | None = field(default=None, repr=False, compare=False)
+    rule: Filter[Any] | None = field(default=None, repr=False, compare=False)
+    state: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def spent(self) -> dict[str, str]:
+        """What the account's epoch had used when this was reserved, this charge included."""
+        return {} if self.rule is None else self.rule.spent(self.state)
+
+    @property
+    def remaining(self) -> dict[str, str]:
+        """What the account's epoch had left when this was reserved."""
+        return {} if self.rule is None else self.rule.remaining(self.state)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,16 +16,17 @@ import hmac
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from dosimeter.adaptive.filter import Admitted, Filter, Refused
 from dosimeter.errors import DosimeterError, LedgerCorrupt, LedgerError, RequestConflict
-from dosimeter.events import event_to_json, loss_from_json, loss_to_json
+from dosimeter.events import event_to_json, loss_from_json
 from dosimeter.exact import text
 from dosimeter.ledger.account import Account
+from dosimeter.ledger.pricing import Charge
 from dosimeter.ledger.record import Draft, Head, Kind, Record
 from dosimeter.ledger.request import Outcome, RefusedRequest, Replayed, Request, Reserved, Settled
-from dosimeter.ledger.texts import canonical, parse
+from dosimeter.ledger.texts import canonical, parse, quote
 from dosimeter.notions import Loss
 
 
@@ -49,9 +50,12 @@ class Standing:
     taken_over: bool = False
 
 
+_NEW: Final = Standing(Status.NEW)
+
+
 def standing(history: Sequence[Record]) -> Standing:
     """Where a request stands after its records."""
-    now = Standing(Status.NEW)
+    now = _NEW
     for record in history:
         match record.kind:
             case Kind.RESERVED:
@@ -71,27 +75,12 @@ def standing(history: Sequence[Record]) -> Standing:
     return now
 
 
-def body_of(request: Request) -> dict[str, Any]:
-    """What makes two requests of one id the same request."""
-    return {
-        "event": event_to_json(request.event),
-        "relation": str(request.relation),
-        "delta": None if request.delta is None else text(request.delta),
-        "digest": request.body_digest,
-    }
-
-
 def read_state(account: Account, head: Head) -> Any:
     """The filter's state at `head`."""
     try:
         return account.filter.state_from_json(parse(head.state))
     except (DosimeterError, ValueError):
         raise LedgerCorrupt(f"the state of account {account.id} cannot be read; run the audit") from None
-
-
-def write_state(rule: Filter[Any], state: Any) -> str:
-    """The state as canonical JSON text."""
-    return canonical(rule.state_to_json(state))
 
 
 def token_hash(token: bytes) -> str:
@@ -102,18 +91,17 @@ def token_hash(token: bytes) -> str:
 def reserve(
     account: Account,
     head: Head,
+    state: Any,
     history: Sequence[Record],
     request: Request,
-    body: dict[str, Any],
-    priced: Loss | DosimeterError,
+    priced: Charge | DosimeterError,
     token: bytes,
 ) -> tuple[Draft | None, Outcome]:
-    """Decide about one request: what to write, if anything, and what to answer."""
+    """Decide about one request at `state`, which is the head's: what to write, if anything, and what to answer."""
     rule = account.filter
-    now = standing(history)
+    now = standing(history) if history else _NEW
     if history:
-        _same_body(account, history[0], request, body)
-    state = read_state(account, head)
+        _same_body(account, history[0], request)
     if now.status is Status.SETTLED and now.reservation and now.last:
         loss = loss_from_json(now.reservation.content()["loss"])
         answer = now.last.content()["answer"]
@@ -121,33 +109,47 @@ def reserve(
     if now.status is Status.RESERVED and now.reservation:
         entry = now.reservation.seq
         loss = loss_from_json(now.reservation.content()["loss"])
-        mark = None if now.taken_over else Draft(Kind.TAKEN_OVER, {}, request.id, entry)
-        spent, remaining = rule.spent(state), rule.remaining(state)
-        return mark, Reserved(account.id, entry, request.id, loss, spent, remaining, taken_over=True)
+        mark = None if now.taken_over else Draft(Kind.TAKEN_OVER, "{}", request.id, entry)
+        return mark, Reserved(account.id, entry, request.id, loss, taken_over=True, rule=rule, state=state)
     if isinstance(priced, DosimeterError):
         raise priced
-    decision = rule.admit(state, priced)
+    decision = rule.admit(state, priced.loss)
     entry = head.seq + 1
-    body = {**body, "description": request.description, "loss": loss_to_json(priced)}
     if isinstance(decision, Admitted):
-        after = rule.state_to_json(decision.state)
-        draft = Draft(
-            Kind.RESERVED,
-            {**body, "state": after, "void": token_hash(token)},
-            request.id,
-            state=canonical(after),
+        after = canonical(rule.state_to_json(decision.state))
+        body = _body(request, priced, end=f',"state":{after},"void":{quote(token_hash(token))}')
+        draft = Draft(Kind.RESERVED, body, request.id, state=after, folded=decision.state)
+        reserved = Reserved(
+            account.id, entry, request.id, priced.loss, void_token=token, rule=rule, state=decision.state
         )
-        spent, remaining = rule.spent(decision.state), rule.remaining(decision.state)
-        return draft, Reserved(account.id, entry, request.id, priced, spent, remaining, void_token=token)
+        return draft, reserved
     if now.status is Status.REFUSED and now.last:
-        return None, RefusedRequest(account.id, now.last.seq, request.id, priced, decision)
-    draft = Draft(Kind.REFUSED, {**body, "refusal": refusal_to_json(decision)}, request.id)
-    return draft, RefusedRequest(account.id, entry, request.id, priced, decision)
+        return None, RefusedRequest(account.id, now.last.seq, request.id, priced.loss, decision)
+    refusal = canonical(refusal_to_json(decision))
+    body = _body(request, priced, middle=f',"refusal":{refusal}')
+    draft = Draft(Kind.REFUSED, body, request.id)
+    return draft, RefusedRequest(account.id, entry, request.id, priced.loss, decision)
 
 
-def _same_body(account: Account, first: Record, request: Request, body: dict[str, Any]) -> None:
+def _body(request: Request, priced: Charge, *, middle: str = "", end: str = "") -> str:
+    """A request as canonical JSON, written out because every charge needs it: its members stand in sorted order."""
+    delta = "null" if request.delta is None else quote(text(request.delta))
+    return (
+        f'{{"delta":{delta},"description":{quote(request.description)},"digest":"{request.body_digest}",'
+        f'"event":{priced.event_text},"loss":{priced.loss_text}{middle},"relation":"{request.relation}"{end}}}'
+    )
+
+
+def _same_body(account: Account, first: Record, request: Request) -> None:
+    """What makes two requests of one id the same request."""
+    asked = {
+        "event": event_to_json(request.event),
+        "relation": str(request.relation),
+        "delta": None if request.delta is None else text(request.delta),
+        "digest": request.body_digest,
+    }
     stored = first.content()
-    for part, given in body.items():
+    for part, given in asked.items():
         if stored.get(part) != given:
             raise RequestConflict(
                 f"request {request.id!r} of account {account.id} was made before with another {part} "
@@ -156,18 +158,17 @@ def _same_body(account: Account, first: Record, request: Request, body: dict[str
 
 
 def settle(
-    account_id: str, history: Sequence[Record], entry: int, request_id: str, answer: str
+    account_id: str, history: Sequence[Record], entry: int, request_id: str, answer: Any, answer_text: str
 ) -> tuple[Draft | None, Settled]:
-    """Store the noisy answer (canonical JSON text) of a reservation; the first one stored is the answer for ever."""
+    """Store the noisy answer (and its canonical JSON) of a reservation; the first one stored is the answer for ever."""
     reservation, ending, _ = _reservation(history, entry, request_id)
     if ending is not None and ending.kind == Kind.SETTLED:
         return None, Settled(account_id, entry, request_id, ending.content()["answer"], first=False)
     if ending is not None:
         raise LedgerError(f"reservation {entry} of request {request_id!r} was voided; its answer must not be released")
-    value = parse(answer)
     return (
-        Draft(Kind.SETTLED, {"answer": value}, request_id, reservation.seq),
-        Settled(account_id, entry, request_id, value, first=True),
+        Draft(Kind.SETTLED, f'{{"answer":{answer_text}}}', request_id, reservation.seq),
+        Settled(account_id, entry, request_id, answer, first=True),
     )
 
 
@@ -201,7 +202,7 @@ def void(
         raise LedgerError(f"{what} belongs to epoch {reservation.epoch}, which is closed; it stays spent")
     state = refold(account.filter, standing_charges(records, head.epoch, without=reservation.seq))
     body = {"reason": reason, "by": by, "state": account.filter.state_to_json(state)}
-    return Draft(Kind.VOIDED, body, reserved.request_id, reservation.seq, state=canonical(body["state"]))
+    return Draft(Kind.VOIDED, canonical(body), reserved.request_id, reservation.seq, state=canonical(body["state"]))
 
 
 def _reservation(history: Sequence[Record], entry: int, request_id: str) -> tuple[Record, Record | None, bool]:
@@ -241,7 +242,7 @@ def reset(account: Account, head: Head, reason: str, by: str) -> Draft:
     state = read_state(account, head)
     start = account.filter.state_to_json(account.filter.start())
     body = {"reason": reason, "by": by, "closed_spent": account.filter.spent(state), "state": start}
-    return Draft(Kind.RESET, body, state=canonical(start), epoch=head.epoch + 1)
+    return Draft(Kind.RESET, canonical(body), state=canonical(start), epoch=head.epoch + 1)
 
 
 def refusal_to_json(refusal: Refused) -> dict[str, Any]:

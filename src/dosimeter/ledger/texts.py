@@ -19,8 +19,10 @@ MAX_PROSE: Final = 2_000
 MAX_EVENT: Final = 1 << 20
 MAX_TERMS: Final = 1 << 20
 MAX_ANSWER: Final = 1 << 24
+MAX_BODY: Final = 1 << 21  # of a record that holds no answer
 MAX_DEPTH: Final = 32
 _UNPRINTABLE: Final = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+quote = json.encoder.encode_basestring  # one text as canonical JSON
 _ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
 
@@ -41,9 +43,10 @@ def prose(value: object, what: str, *, empty: bool = False) -> str:
     text = _text(value, what, MAX_PROSE).strip()
     if not text and not empty:
         raise InputError(f"{what} is empty; write a sentence")
-    for character in text:
-        if character not in "\n\t" and unicodedata.category(character) in {"Cc", "Cs"}:
-            raise InputError(f"{what} holds the control character U+{ord(character):04X}; remove it")
+    if not text.isprintable():
+        for character in text:
+            if character not in "\n\t" and unicodedata.category(character) in {"Cc", "Cs"}:
+                raise InputError(f"{what} holds the control character U+{ord(character):04X}; remove it")
     return text
 
 
@@ -62,42 +65,45 @@ def canonical(value: object) -> str:
     return _ENCODE(value)
 
 
-def plain(value: object, what: str, *, largest: int) -> str:
-    """Read a JSON value and return its canonical text.
+def plain(value: object, what: str, *, largest: int) -> tuple[Any, str]:
+    """Read a JSON value: a copy made of nothing but JSON's own types, and its canonical text.
 
     Raises:
         InputError: it holds something JSON cannot keep exactly (NaN, a key that is not a text, an object), is nested
             deeper than 32, or its text is longer than `largest` bytes.
     """
-    _check(value, what, 0)
+    copy = _copy(value, what, 0)
     try:
-        text = canonical(value)
-        size = len(text.encode("utf-8"))
+        text = canonical(copy)
+        size = len(text) if text.isascii() else len(text.encode("utf-8"))
     except (ValueError, RecursionError):  # a lone surrogate, an integer of thousands of digits
         raise InputError(f"{what} holds a text or number that JSON cannot keep") from None
     if size > largest:
         raise InputError(f"{what} takes {size} bytes as JSON; at most {largest} fit")
-    return text
+    return copy, text
 
 
-def _check(value: object, what: str, depth: int) -> None:
+def _copy(value: object, what: str, depth: int) -> Any:
     if depth > MAX_DEPTH:
         raise InputError(f"{what} is nested deeper than {MAX_DEPTH}; flatten it")
-    if value is None or isinstance(value, str | bool | int):
-        return
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, int):
+        return int(value)
     if isinstance(value, float):
         if not math.isfinite(value):
             raise InputError(f"{what} holds {value}, which is not a number JSON can keep")
-    elif isinstance(value, dict):
-        for key, item in value.items():
+        return float(value)
+    if isinstance(value, list | tuple):
+        return [_copy(item, what, depth + 1) for item in value]
+    if isinstance(value, dict):
+        for key in value:
             if not isinstance(key, str):
                 raise InputError(f"{what} has the key {show(key)}; keys are texts")
-            _check(item, what, depth + 1)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            _check(item, what, depth + 1)
-    else:
-        raise InputError(f"{what} holds a {type(value).__name__}; use texts, numbers, lists and objects of JSON")
+        return {str(key): _copy(item, what, depth + 1) for key, item in value.items()}
+    raise InputError(f"{what} holds a {type(value).__name__}; use texts, numbers, lists and objects of JSON")
 
 
 def parse(text: str) -> Any:

@@ -4,10 +4,10 @@ WAL with synchronous=FULL, explicit BEGIN IMMEDIATE (one writer at a time, acros
 never resets anything: a missing file is a new ledger, made complete under another name and then put in place; every
 other file must be a ledger of ours, or opening fails and says what to do.
 
-Three things that SQLite leaves to its user and this module looks after. A file with two names (hard links) would get
-two logs, so it is refused. A file that is moved or replaced while open would collect charges that nobody finds again,
-so each transaction checks that the path still leads to it. A connection must not cross a fork, so it is closed before
-a fork and opened again on either side.
+Three things that SQLite leaves to its user and that are looked after here. A file with two names (hard links) would
+get two logs, so it is refused. A file that is moved or replaced while open would collect charges that nobody finds
+again, so each transaction checks that the path still leads to it. A connection must not cross a fork, so it is closed
+before a fork and opened again on either side.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from dosimeter.errors import InputError, LedgerUnavailable
 from dosimeter.exact import show
 from dosimeter.ledger.record import LedgerKey
-from dosimeter.ledger.store import Reading, Writing
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from dosimeter.stores.sql.sqlite_file import Connection
+    from dosimeter.stores.sql.transaction import SQLTransaction
 
 _LONGEST_WAIT: Final = 3600.0
 
@@ -45,11 +45,11 @@ class SQLiteStore:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, wait_seconds_max: float = 30.0) -> None:
-        from dosimeter.stores.sql import sqlite_file
+        from dosimeter.stores.sql.sqlite_file import LedgerFile
 
         if not 0 <= wait_seconds_max <= _LONGEST_WAIT:
             raise InputError(f"wait_seconds_max={show(wait_seconds_max)} is outside [0, {_LONGEST_WAIT:g}]")
-        self._file: Final = sqlite_file.LedgerFile.open(path, wait_seconds_max)
+        self._file: Final = LedgerFile.open(path, wait_seconds_max)
         self._wait: Final = wait_seconds_max
         self._turn = threading.Lock()
         self._process = os.getpid()
@@ -67,17 +67,13 @@ class SQLiteStore:
         """The ledger's id and secret."""
         return self._key
 
-    @contextmanager
-    def read(self) -> Iterator[Reading]:
+    def read(self) -> _Turn:
         """One snapshot."""
-        with self._take_turn() as connection, connection.transaction(writing=False) as view:
-            yield view
+        return _Turn(self, writing=False)
 
-    @contextmanager
-    def write(self) -> Iterator[Writing]:
+    def write(self) -> _Turn:
         """One transaction, alone in the file; durable when the block has ended."""
-        with self._take_turn() as connection, connection.transaction(writing=True) as transaction:
-            yield transaction
+        return _Turn(self, writing=True)
 
     def close(self) -> None:
         """Close the connection; the store cannot be used afterwards."""
@@ -85,8 +81,7 @@ class SQLiteStore:
             self._closed = True
             self._let_go()
 
-    @contextmanager
-    def _take_turn(self) -> Iterator[Connection]:
+    def _take_turn(self) -> Connection:
         """One thread of this process at a time: SQLite's own waiting is for other processes, and is not fair."""
         if os.getpid() != self._process:
             raise LedgerUnavailable("this ledger was opened before the process was forked; open it again in the child")
@@ -95,14 +90,18 @@ class SQLiteStore:
                 f"the ledger {self.path} was busy for {self._wait:g} seconds; nothing was written, try again"
             )
         try:
-            if self._closed:
-                raise LedgerUnavailable(f"the ledger {self.path} was closed; open it again")
-            if self._connection is None or self._connection.broken:
-                self._let_go()
-                self._connection = self._file.connect()
-            yield self._connection
-        finally:
+            return self._own_connection()
+        except BaseException:
             self._turn.release()
+            raise
+
+    def _own_connection(self) -> Connection:
+        if self._closed:
+            raise LedgerUnavailable(f"the ledger {self.path} was closed; open it again")
+        if self._connection is None or self._connection.broken:
+            self._let_go()
+            self._connection = self._file.connect()
+        return self._connection
 
     def _let_go(self) -> None:
         if self._connection is not None:
@@ -118,10 +117,36 @@ class SQLiteStore:
             self._let_go()
         return ready
 
-    def _in_child(self, ready: bool) -> None:
+    def _in_child(self, *, ready: bool) -> None:
         self._turn = threading.Lock()
         if ready:  # otherwise the child is refused, because its process id is another
             self._process = os.getpid()
+
+
+class _Turn:
+    """A transaction as a block: begin, hand out the verbs, then commit, or undo when an exception leaves the block."""
+
+    __slots__ = ("_connection", "_store", "_writing")
+
+    def __init__(self, store: SQLiteStore, *, writing: bool) -> None:
+        self._store = store
+        self._writing = writing
+
+    def __enter__(self) -> SQLTransaction:
+        self._connection = self._store._take_turn()
+        try:
+            return self._connection.begin(writing=self._writing)
+        except BaseException:
+            self._store._turn.release()
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            self._connection.end(error)
+        finally:
+            self._store._turn.release()
 
 
 _STORES: Final[weakref.WeakSet[SQLiteStore]] = weakref.WeakSet()
@@ -141,7 +166,7 @@ def _after_fork_in_parent() -> None:
 
 def _after_fork_in_child() -> None:
     for store, ready in _FORKING:
-        store._in_child(ready)
+        store._in_child(ready=ready)
     _FORKING.clear()
 
 

@@ -40,14 +40,15 @@ def translated(path: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.Error as error:
-        raise _translate(error, path) from None
+        raise translate(error, path) from None
     except DBAPIError as error:
-        raise _translate(error.orig, path) from None
+        raise translate(error.orig, path) from None
     except OSError as error:
         raise LedgerUnavailable(f"the ledger {path} cannot be reached: {error.strerror}; check the path") from None
 
 
-def _translate(error: BaseException | None, path: str) -> LedgerError:
+def translate(error: BaseException | None, path: str) -> LedgerError:
+    """The ledger's error for one of the driver's."""
     code = getattr(error, "sqlite_errorcode", None)
     primary = code & 0xFF if isinstance(code, int) else None
     if primary in _CORRUPT:

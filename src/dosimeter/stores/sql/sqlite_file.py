@@ -10,21 +10,21 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 from urllib.parse import quote
 
 from sqlalchemy import Engine, create_engine
+from sqlalchemy.dialects.sqlite.base import SQLiteCompiler
 from sqlalchemy.pool import NullPool
 
 from dosimeter.errors import InputError, LedgerCorrupt, LedgerError, LedgerUnavailable, LedgerVersionError
 from dosimeter.exact import show
 from dosimeter.ledger.record import LedgerKey
 from dosimeter.stores.sql import migrate
-from dosimeter.stores.sql.sqlite_errors import translated
+from dosimeter.stores.sql.sqlite_errors import translate, translated
 from dosimeter.stores.sql.statements import Prepared, prepare
 from dosimeter.stores.sql.transaction import SQLTransaction
 
@@ -78,46 +78,64 @@ class LedgerFile:
 
 
 class Connection:
-    """One connection, used by one thread at a time."""
+    """One connection, used by one thread at a time. After `begin` comes `end`, whatever happened in between."""
 
     def __init__(self, file: LedgerFile, raw: Any) -> None:
         self._file = file
         self._raw = raw
         self._driver: sqlite3.Connection = raw.driver_connection
-        self._statements = _statements()
+        self._cursor = self._driver.cursor()
+        statements = _statements()
+        self._reading = SQLTransaction(self._cursor, statements, writing=False)
+        self._writing = SQLTransaction(self._cursor, statements, writing=True)
         self.broken = False
 
-    @contextmanager
-    def transaction(self, *, writing: bool) -> Iterator[SQLTransaction]:
-        """Begin, hand out the verbs, commit; undo everything when the block does not end well."""
-        with translated(self._file.path):
-            cursor = self._driver.cursor()
+    def begin(self, *, writing: bool) -> SQLTransaction:
+        """Begin, and hand out the verbs; when this fails nothing was begun."""
+        try:
+            self._cursor.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
+            self._check()
+        except sqlite3.Error as error:
+            self._undo()
+            raise translate(error, self._file.path) from None
+        except BaseException:
+            self._undo()
+            raise
+        return self._writing if writing else self._reading
+
+    def end(self, error: BaseException | None) -> None:
+        """Commit, or undo because of `error`; an error of the driver leaves as one of the ledger's."""
+        if error is None:
             try:
-                cursor.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
-                self._check(cursor)
-                yield SQLTransaction(cursor, self._statements, writing=writing)
-                cursor.execute("COMMIT")
-            except BaseException:
-                self._undo(cursor)
-                raise
+                self._cursor.execute("COMMIT")
+            except BaseException as failed:
+                self._undo()
+                if not isinstance(failed, sqlite3.Error):
+                    raise
+                raise translate(failed, self._file.path) from None
+            return
+        self._undo()
+        if isinstance(error, sqlite3.Error):
+            raise translate(error, self._file.path) from None
 
-    def _check(self, cursor: sqlite3.Cursor) -> None:
+    def _check(self) -> None:
         self._file.require_same()
-        (found,) = cursor.execute("PRAGMA user_version").fetchone()
-        if found != FORMAT:
-            raise _other_version(self._file.path, f"format {found}")
 
-    def _undo(self, cursor: sqlite3.Cursor) -> None:
+    def _undo(self) -> None:
         try:
             if self._driver.in_transaction:
-                cursor.execute("ROLLBACK")
+                self._cursor.execute("ROLLBACK")
         except sqlite3.Error:
             self.broken = True  # the next user gets a fresh connection
 
     def key(self) -> LedgerKey:
         """Read the ledger's id and secret."""
-        with self.transaction(writing=False) as view:
+        view, error = self.begin(writing=False), None
+        try:
             rows = dict(view.meta())
+        except sqlite3.Error as failed:
+            error = failed
+        self.end(error)
         try:
             return LedgerKey(rows["ledger_id"], bytes.fromhex(rows["key"]))
         except (KeyError, TypeError, ValueError):
@@ -219,7 +237,7 @@ def _fill(path: str, wait: float) -> None:
         run(f"PRAGMA user_version={FORMAT}")
         driver = connection.connection.cursor()
         for name, value in (("ledger_id", os.urandom(16).hex()), ("key", os.urandom(32).hex())):
-            _statements()["ADD_META"].run(driver, name=name, value=value)
+            _statements()["ADD_META"].run(driver, (name, value))
         run("COMMIT")
         run("PRAGMA journal_mode=WAL")
     with open(path, "rb") as file:  # no other connection to this file exists yet, so closing it drops no locks
@@ -283,6 +301,15 @@ def _configure(raw: Any, path: str) -> None:
     cursor.execute("PRAGMA trusted_schema=OFF")
 
 
+class _Compiler(SQLiteCompiler):
+    """SQLAlchemy's own, except that it writes the hint of `HISTORY` (INDEXED BY), which it would leave out."""
+
+    def get_from_hint_text(self, table: Any, text: Any) -> Any:  # noqa: ARG002
+        return text
+
+
 @cache
 def _statements() -> dict[str, Prepared]:
-    return prepare(create_engine("sqlite://").dialect)
+    dialect = create_engine("sqlite://").dialect
+    dialect.statement_compiler = _Compiler
+    return prepare(dialect)

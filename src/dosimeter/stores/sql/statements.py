@@ -16,63 +16,83 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BindParameter, bindparam, insert, select, update
+from sqlalchemy import BindParameter, Table, bindparam, insert, select, update
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import ClauseElement
 
-from dosimeter.stores.sql.tables import ACCOUNTS, IDENTITIES, META, RECORDS
+from dosimeter.stores.sql.tables import ACCOUNTS, BY_REQUEST, IDENTITIES, META, RECORDS
 
 _ACCOUNT: BindParameter[str] = bindparam("account_id")
 
-STATEMENTS: dict[str, ClauseElement] = {
-    "META": select(META.c.name, META.c.value),
-    "ADD_META": insert(META).values({c.name: bindparam(c.name) for c in META.c}).inline(),
-    "HEAD": select(ACCOUNTS).where(ACCOUNTS.c.account_id == _ACCOUNT),
-    "HEAD_TO_MOVE": select(ACCOUNTS).where(ACCOUNTS.c.account_id == _ACCOUNT).with_for_update(),
-    "ACCOUNT_IDS": select(ACCOUNTS.c.account_id).order_by(ACCOUNTS.c.account_id),
-    "OWNER": select(IDENTITIES.c.account_id).where(
-        IDENTITIES.c.kind == bindparam("kind"), IDENTITIES.c.value == bindparam("value")
+
+def _add(table: Table) -> tuple[ClauseElement, tuple[str, ...]]:
+    names = tuple(column.name for column in table.columns)
+    return insert(table).values({name: bindparam(name) for name in names}).inline(), names
+
+
+STATEMENTS: dict[str, tuple[ClauseElement, tuple[str, ...]]] = {  # each with its parameters in the order we give them
+    "META": (select(META.c.name, META.c.value), ()),
+    "ADD_META": _add(META),
+    "HEAD": (select(ACCOUNTS).where(ACCOUNTS.c.account_id == _ACCOUNT), ("account_id",)),
+    "HEAD_TO_MOVE": (select(ACCOUNTS).where(ACCOUNTS.c.account_id == _ACCOUNT).with_for_update(), ("account_id",)),
+    "ACCOUNT_IDS": (select(ACCOUNTS.c.account_id), ()),
+    "OWNER": (
+        select(IDENTITIES.c.account_id).where(
+            IDENTITIES.c.kind == bindparam("kind"), IDENTITIES.c.value == bindparam("value")
+        ),
+        ("kind", "value"),
     ),
-    "IDENTITIES": select(IDENTITIES.c.kind, IDENTITIES.c.value).where(IDENTITIES.c.account_id == _ACCOUNT),
-    "FIRST": select(RECORDS).where(RECORDS.c.account_id == _ACCOUNT).order_by(RECORDS.c.seq).limit(1),
-    "HISTORY": select(RECORDS)
-    .where(RECORDS.c.account_id == _ACCOUNT, RECORDS.c.request_id == bindparam("request_id"))
-    .order_by(RECORDS.c.seq),
-    "RECORDS": select(RECORDS).where(RECORDS.c.account_id == _ACCOUNT).order_by(RECORDS.c.seq),
-    "ADD_RECORD": insert(RECORDS).values({c.name: bindparam(c.name) for c in RECORDS.c}).inline(),
-    "ADD_HEAD": insert(ACCOUNTS).values({c.name: bindparam(c.name) for c in ACCOUNTS.c}).inline(),
-    "MOVE_HEAD": update(ACCOUNTS)
-    .where(ACCOUNTS.c.account_id == bindparam("key"), ACCOUNTS.c.seq == bindparam("before"))
-    .values({name: bindparam(name) for name in ("epoch", "seq", "digest", "state", "seal")})
-    .inline(),
-    "ADD_IDENTITY": insert(IDENTITIES).values({c.name: bindparam(c.name) for c in IDENTITIES.c}).inline(),
+    "IDENTITIES": (
+        select(IDENTITIES.c.kind, IDENTITIES.c.value).where(IDENTITIES.c.account_id == _ACCOUNT),
+        ("account_id",),
+    ),
+    "FIRST": (
+        select(RECORDS).where(RECORDS.c.account_id == _ACCOUNT, RECORDS.c.seq == bindparam("seq")),
+        ("account_id", "seq"),
+    ),
+    "HISTORY": (  # SQLite would walk the whole account by its primary key if it were not told
+        select(RECORDS)
+        .with_hint(RECORDS, f"INDEXED BY {BY_REQUEST.name}", "sqlite")
+        .where(RECORDS.c.account_id == _ACCOUNT, RECORDS.c.request_id == bindparam("request_id"))
+        .order_by(RECORDS.c.seq),
+        ("account_id", "request_id"),
+    ),
+    "RECORDS": (select(RECORDS).where(RECORDS.c.account_id == _ACCOUNT).order_by(RECORDS.c.seq), ("account_id",)),
+    "ADD_RECORD": _add(RECORDS),
+    "ADD_HEAD": _add(ACCOUNTS),
+    "MOVE_HEAD": (
+        update(ACCOUNTS)
+        .where(ACCOUNTS.c.account_id == bindparam("key"), ACCOUNTS.c.seq == bindparam("before"))
+        .values({name: bindparam(name) for name in ("epoch", "seq", "digest", "state", "seal")})
+        .inline(),
+        ("epoch", "seq", "digest", "state", "seal", "key", "before"),
+    ),
+    "ADD_IDENTITY": _add(IDENTITIES),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A statement as the driver takes it: its text, and the order of its parameters (None: by name)."""
+    """A statement as the driver takes it: its text, and how the driver wants our parameters."""
 
     text: str
-    order: tuple[str, ...] | None
-    fixed: dict[str, Any]  # parameters that Core itself adds, such as the number of a LIMIT
+    names: tuple[str, ...]  # ours, in the order of `run`'s values
+    order: tuple[str, ...] | None  # the driver's; None: it wants them by name
 
-    def run(self, cursor: Any, **parameters: Any) -> Any:
+    def run(self, cursor: Any, values: tuple[Any, ...]) -> Any:
         """Execute on a DBAPI cursor and return it."""
-        if self.fixed:
-            parameters = {**self.fixed, **parameters}
-        values = parameters if self.order is None else [parameters[name] for name in self.order]
-        cursor.execute(self.text, values)
+        if self.order == self.names:
+            return cursor.execute(self.text, values)
+        named = dict(zip(self.names, values, strict=True))
+        cursor.execute(self.text, named if self.order is None else [named[name] for name in self.order])
         return cursor
 
 
 def prepare(dialect: Dialect) -> dict[str, Prepared]:
     """Compile every statement for a dialect."""
-    return {name: _prepare(statement, dialect) for name, statement in STATEMENTS.items()}
+    return {name: _prepare(statement, names, dialect) for name, (statement, names) in STATEMENTS.items()}
 
 
-def _prepare(statement: ClauseElement, dialect: Dialect) -> Prepared:
+def _prepare(statement: ClauseElement, names: tuple[str, ...], dialect: Dialect) -> Prepared:
     compiled: Any = statement.compile(dialect=dialect)
-    order = tuple(compiled.positiontup) if compiled.positional else None
-    fixed = {name: value for name, value in compiled.params.items() if value is not None}
-    return Prepared(str(compiled), order, fixed)
+    return Prepared(str(compiled), names, tuple(compiled.positiontup) if compiled.positional else None)
