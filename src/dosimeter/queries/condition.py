@@ -168,9 +168,13 @@ def _joined(kind: type[And] | type[Or], parts: list[Condition]) -> Condition:
 
 _RESERVED: Final = frozenset(
     """
-    all and any as between by case cast current_date current_time current_timestamp date distinct else end escape exists
-    false for from group having ilike in interval is isnull join like limit not notnull null offset on or order over
-    select similar some struct table then time timestamp true try_cast union unique unknown using when where with
+    all alter and any as between by call case cast connect_by_root create cross current_catalog current_date
+    current_time current_timestamp current_user distinct drop else end escape except execute exists explain
+    false fetch for force from glob grant group having if ilike in inner insert install intersect interval into
+    is isnull join lateral like limit localtime localtimestamp map not notnull null offset on only optimize or
+    order outer over partitioned_by positional prepare qualify regexp rename reset returning revoke rlike
+    rollback select session_user similar summarize table tablesample then true try_cast uncache union unique
+    using vacuum when where with xor
     """.split()  # noqa: SIM905
 )
 

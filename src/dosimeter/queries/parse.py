@@ -7,6 +7,7 @@ three-valued logic gets one form: ``18 <= age`` is ``age >= 18``, ``BETWEEN`` tw
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Final
 
 from dosimeter.errors import InputError, QueryError
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 MAX_LENGTH: Final = 20_000
+_SILENT: Final = logging.NullHandler()  # without a handler, the parser's warnings would be printed
 MAX_DEPTH: Final = 60
 _ALLOWED = "columns, literals, = <> < <= > >=, AND, OR, NOT, IN, BETWEEN, IS NULL and + - *"
 _COMPARISONS: Final = {"EQ": "=", "NEQ": "<>", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
@@ -60,17 +62,20 @@ def parse(text: str) -> Condition:
     Raises:
         QueryError: the text is not a condition, or uses something that is not on the list.
     """
-    import sqlglot
+    from sqlglot import exp
+    from sqlglot.dialects.duckdb import DuckDB
     from sqlglot.errors import SqlglotError
 
     if not isinstance(text, str) or not text.strip():
         raise QueryError(f"where={show(text)} is not a condition; write one such as \"age >= 18 AND sex = 'F'\"")
     if len(text) > MAX_LENGTH:
         raise QueryError(f"the condition has {len(text)} characters, more than {MAX_LENGTH}; ask a simpler question")
+    logging.getLogger("sqlglot").addHandler(_SILENT)
     try:
-        tree = sqlglot.parse_one(text, dialect="duckdb")
+        trees = DuckDB().parse_into(exp.Condition, text)  # a condition, never a statement
     except (SqlglotError, RecursionError):
-        tree = None
+        trees = []
+    tree = trees[0] if len(trees) == 1 else None  # a semicolon starts a second one
     if tree is None:
         raise QueryError(f"where={show(text)} cannot be read; a condition may use {_ALLOWED}")
     return _condition(tree, 0)

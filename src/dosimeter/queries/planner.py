@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from dosimeter.errors import QueryError
-from dosimeter.exact import ONE, Number, amount, divide_down
+from dosimeter.exact import ONE, Number, amount, divide_down, text
 from dosimeter.mechanisms.noise import Noise
 from dosimeter.neighbours import NeighbouringRelation, PrivacyUnit
 from dosimeter.queries.frame import SUM, Frame
@@ -128,4 +128,9 @@ def _noise_within(
     if filter is None:
         raise QueryError("a wanted accuracy needs the account's filter, which decides which noise costs least")
     width = divide_down(within, step)
+    if width < ONE:
+        raise QueryError(
+            f"within={text(within)} is less than one step of {text(step)}, and noise moves an answer by whole steps; "
+            f"ask for within={text(step)} or more" + ("" if step == ONE else ", or give a finer step")
+        )
     return cheapest_within(lambda kind: noise_within(kind, width, confidence, frame.cells), moved, filter)

@@ -148,10 +148,8 @@ class Plan:
             f"protects: {who}, under {self.relation}",
         ]
         if self.unit.column is not None:
-            lines.append(
-                f"keeps of each {self.unit.column}: at most {caps.rows} rows, in {caps.groups} cells, "
-                f"{caps.rows_per_group} per cell"
-            )
+            cells = "" if self.frame.cells == 1 else f", in {caps.groups} cells, {caps.rows_per_group} in each"
+            lines.append(f"keeps of each {self.unit.column}: at most {caps.rows} rows{cells}")
         for part in self.parts:
             parameter = text(getattr(part.noise, part.noise.parameter))
             lines.append(

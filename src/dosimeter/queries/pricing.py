@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
+from dosimeter.accounting import loss_for
 from dosimeter.errors import InputError, NoGuaranteeError, QueryError
 from dosimeter.events import Composed, Event
-from dosimeter.exact import ONE, Number, divide_down, divide_up, multiply_up, sqrt_down, sqrt_up, text
+from dosimeter.exact import Number, divide_down, divide_up, multiply_up, sqrt_down, sqrt_up, text
 from dosimeter.mechanisms.noise import (
     LARGEST_PARAMETER,
     DiscreteGaussianNoise,
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from dosimeter.adaptive.filter import Filter
 
 LARGEST_SENSITIVITY: Final = 10**12
-_GUARD: Final = Decimal("1e-40")  # a relative margin above every rounding between a price and the loss it becomes
+_GUARD: Final = Decimal(f"1.{39 * '0'}1")  # a margin above every rounding between a price and the loss it becomes
 
 
 class TooFine(QueryError):
@@ -63,8 +64,9 @@ def noise_for(price: Price, sensitivity: Sensitivity, parts: int = 1) -> Noise:
     if price.rho is not None:
         root = sqrt_down(divide_down(2 * price.rho, parts))
         return DiscreteGaussianNoise(_guarded(divide_up(l2, root)))
-    assert_mu = price.mu if price.mu is not None else ONE
-    return _gaussian(multiply_up(divide_up(l2, assert_mu), sqrt_up(Decimal(parts))))
+    if price.mu is None:
+        raise QueryError("a price without a quantity; build it with Price(...)")
+    return _gaussian(multiply_up(divide_up(l2, price.mu), sqrt_up(Decimal(parts))))
 
 
 def cheapest_within(
@@ -103,8 +105,6 @@ def cheapest_within(
 
 def loss_of(event: Event, filter: Filter[Any], delta: Decimal | None) -> Loss:  # noqa: A002
     """The loss an account would take for an event."""
-    from dosimeter.accounting import loss_for
-
     return loss_for(event, filter, delta=delta)
 
 
@@ -145,8 +145,7 @@ def _cost(loss: Loss) -> tuple[Decimal, ...]:
 def _calibrated(epsilon: Decimal, delta: Decimal, l2_sensitivity: Number) -> Decimal:
     from dosimeter.accounting.calibration import gaussian_sigma
 
-    sigma: Decimal = gaussian_sigma(epsilon, delta, l2_sensitivity)
-    return sigma
+    return gaussian_sigma(epsilon=epsilon, delta=delta, l2_sensitivity=l2_sensitivity)
 
 
 def _gaussian(sigma: Decimal) -> RoundedGaussianNoise:
@@ -154,7 +153,7 @@ def _gaussian(sigma: Decimal) -> RoundedGaussianNoise:
 
 
 def _guarded(sigma: Decimal) -> Decimal:
-    return _bounded(multiply_up(sigma, ONE + _GUARD))
+    return _bounded(multiply_up(sigma, _GUARD))
 
 
 def _bounded(parameter: Decimal) -> Decimal:

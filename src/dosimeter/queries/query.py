@@ -231,7 +231,7 @@ def histogram(column: str, *, edges: Iterable[Number]) -> Query:
 def query_from_json(data: object) -> Query:
     """Read a query back, or from a client; raises InputError for anything else."""
     known = {"aggregate", "column", "lower", "upper", "edges", "where", "by", "max_groups", "max_rows_per_group"}
-    if not isinstance(data, dict) or data.get("aggregate") not in set(Aggregate):
+    if not isinstance(data, dict) or data.get("aggregate") not in list(Aggregate):
         raise InputError(f"a query is an object with an aggregate: {', '.join(Aggregate)}")
     if extra := sorted(set(data) - known, key=str):
         raise InputError(f"a query has no field {show(extra[0])}; it has: {', '.join(sorted(known))}")

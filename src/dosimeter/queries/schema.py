@@ -80,10 +80,11 @@ class Schema:
         for column in columns:
             if not isinstance(column, Column):
                 raise InputError(f"a schema is made of columns, not of {type(column).__name__}")
-            if (other := seen.setdefault(column.name.casefold(), column.name)) is not column.name:
+            if (other := seen.get(column.name.casefold())) is not None:
                 raise InputError(
                     f"columns {show(other)} and {show(column.name)} have the same name up to case; rename one of them"
                 )
+            seen[column.name.casefold()] = column.name
         object.__setattr__(self, "columns", columns)
 
     @classmethod

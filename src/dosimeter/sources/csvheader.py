@@ -74,6 +74,7 @@ def _check(names: tuple[str, ...]) -> None:
                 f"column {place} of the header has no printable name of 1 to {MAX_NAME} characters; the first line "
                 "of a CSV file names its columns"
             )
-        if (other := seen.setdefault(name.casefold(), name)) is not name:
+        if (other := seen.get(name.casefold())) is not None:
             same = "twice" if other == name else f"and {show(name)}, the same name up to case"
             raise SourceError(f"the header names {show(other)} {same}; give every column its own name")
+        seen[name.casefold()] = name
