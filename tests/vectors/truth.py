@@ -41,7 +41,7 @@ def zcdp_delta(rho: Real, epsilon: Real) -> mpmath.mpf:
 
     s = bisect(derivative, -3 * r - 5, abs(mpmath.log(e + 1)) + abs(mpmath.log(r)) + 5)
     t = mpmath.exp(s)
-    return mpmath.exp(t * (t + 1) * r - t * e + t * mpmath.log(t) - (t + 1) * mpmath.log1p(t))
+    return mpmath.exp(t * (t + 1) * r - t * e - t * mpmath.log1p(1 / t) - mpmath.log1p(t))
 
 
 def bisect(rising: Callable[[mpmath.mpf], mpmath.mpf], low: mpmath.mpf, high: mpmath.mpf) -> mpmath.mpf:

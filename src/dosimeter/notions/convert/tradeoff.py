@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dosimeter.enclosure import ball
 from dosimeter.errors import InputError
-from dosimeter.exact import ONE, SMALLEST, ZERO, Number, amount, fraction_up
+from dosimeter.exact import ONE, SMALLEST, ZERO, Number, amount, fraction_down, fraction_up
 from dosimeter.notions.approx import ApproxDP
 from dosimeter.notions.gdp import GDP
 from dosimeter.notions.profiles.reading import read_fraction, read_target_epsilon
@@ -40,13 +40,13 @@ def gdp_to_tradeoff(guarantee: GDP, *, false_positive_rate: Number) -> Decimal:
     good = 1 - Fraction(failure)
     if Fraction(x) >= good:
         return ZERO
+    if not x:
+        return fraction_down(good)
 
     def miss() -> Ball:
         import flint
 
         rate = Fraction(x) / good
-        if not rate:
-            return ball(good)
         root_two = flint.arb(2).sqrt()
         quantile = (
             root_two * (2 * ball(rate)).erfcinv()
