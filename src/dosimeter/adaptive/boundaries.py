@@ -218,7 +218,9 @@ def stitched_general(
     Guarantee: for pure zCDP rounds, P(the loss ever exceeds it) <= delta.
 
     Args:
-        intrinsic_time, delta, start: as `stitched_rounded`.
+        intrinsic_time: V, 0 or more.
+        delta: crossing probability, in (0, 1).
+        start: v0 > 0, the smallest intrinsic time that matters, fixed before the interaction.
         ratio: eta > 1, how much V grows in one epoch.
         power: s > 1, epoch k has the share delta / ((k+1)^s zeta(s)).
 

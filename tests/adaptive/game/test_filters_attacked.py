@@ -30,6 +30,7 @@ from dosimeter.adaptive.game import (
     worst_crossing_exact,
     worst_delta,
     worst_delta_exact,
+    worst_delta_over_range,
     worst_moment,
 )
 from dosimeter.notions import ZCDP
@@ -244,6 +245,13 @@ def test_the_adversary_is_not_a_single_fixed_plan() -> None:
     adaptive = worst_delta(filter_rule(filter_, pure_menu(FINE, (1, 2, 3, 4), "approx")), FINE, "1")
     fixed = [worst_delta(filter_rule(filter_, pure_menu(FINE, (j,), "approx")), FINE, "1") for j in (1, 2, 3, 4)]
     assert max(plan.upper for plan in fixed) < adaptive.lower
+
+
+def test_epsilons_from_a_whole_range_stay_within_the_claim() -> None:
+    """Any epsilon_m from about 0.2 to 0.6, on a lattice or not: the certified upper end is within the claim."""
+    filter_ = PublishedApproxFilter(epsilon="2", delta="0.3")
+    found = worst_delta_over_range(Fraction(26, 25), 5, 15, "2", filter_.capacity)
+    assert 0 < found.lower < found.upper <= filter_.delta
 
 
 def test_losses_under_a_pure_budget_never_pass_it_at_any_time() -> None:

@@ -97,9 +97,9 @@ def test_the_envelope_is_the_lowest_of_its_lines(time: Decimal, delta: Decimal, 
     """Two hundred lines, tried one by one, have no lower one."""
     with mpmath.workdps(50):
         V, s = mp(time), mpmath.mpf("1.4")
-        lowest = mpmath.inf
+        lowest, common = mpmath.inf, -mpmath.log(mp(delta)) + mpmath.log(mpmath.zeta(s))
         for k in range(200):
-            level = -mpmath.log(mp(delta)) + s * mpmath.log(k + 1) + mpmath.log(mpmath.zeta(s))
+            level = common + s * mpmath.log(k + 1)
             root = mpmath.sqrt(mp(start) * mpmath.mpf(2) ** (k + mpmath.mpf(1) / 2))
             lowest = min(lowest, mpmath.sqrt(2 * level) / 2 * (root + V / root) + V / 2)
         reading = mp(b.stitched_envelope(time, delta, start))

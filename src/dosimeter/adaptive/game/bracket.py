@@ -26,7 +26,8 @@ def worst_delta_over_range(base: Fraction, smallest: int, largest: int, epsilon:
 
     Args:
         base: e^h, a rational above 1.
-        smallest, largest: the range of the rounds' epsilons, in steps of h; smallest at least 1.
+        smallest: the smallest epsilon of a round in steps of h, at least 1.
+        largest: the largest, in steps of h.
         epsilon: where delta is asked.
         capacity: the budget for the sum of squares, > 0.
 

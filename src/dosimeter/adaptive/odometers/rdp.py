@@ -16,7 +16,7 @@ from dosimeter.adaptive.odometers.reading import LossOdometer, require_pointwise
 from dosimeter.adaptive.roots import log_of_sum, root_from_above
 from dosimeter.enclosure import ball, enclose, up
 from dosimeter.errors import InputError, NoGuaranteeError
-from dosimeter.exact import ONE, Number, add_up, amount, certainly_le, divide_down
+from dosimeter.exact import LARGEST, ONE, Number, add_up, amount, certainly_le, divide_down
 from dosimeter.notions.rdp import read_order
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ def rdp_order_line(epsilon: Number, delta: Number, order: Number) -> Decimal:
 
     Reference: Ville 1939 for exp((order-1) L - sum (order-1) epsilon_m).
     """
-    spent, share, a = amount(epsilon, "epsilon", zero=True), read_probability(delta), read_order(order)
+    spent = amount(epsilon, "epsilon", zero=True, largest=LARGEST**2)  # orders past their budget go on adding up
+    share, a = read_probability(delta), read_order(order)
     return up(enclose(lambda: ball(spent) + log_one_over(share) / (ball(a) - 1)))
 
 
