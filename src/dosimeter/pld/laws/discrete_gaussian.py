@@ -62,7 +62,7 @@ class DiscreteGaussianLaw(Primitive):
         """
         square = float(self.sigma_squared)
         cut = max(cut, _SMALLEST_CUT)
-        reach = math.ceil(math.sqrt(2 * square * (math.log(4 / cut) + max(0.0, math.log(2 * square))))) + 1
+        reach = math.ceil(math.sqrt(2 * square * (math.log(4) - math.log(cut) + max(0.0, math.log(2 * square))))) + 1
         if 2 * reach + self.shift > _MOST_POINTS:
             raise NoGuaranteeError(
                 f"discrete Gaussian noise with sigma^2={square:g} has {2 * reach} points; "

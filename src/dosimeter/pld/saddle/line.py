@@ -1,0 +1,104 @@
+"""A vertical line c + it with equally spaced nodes, and everything one law contributes on it.
+
+The contribution of a law depends on the law, the direction and the line only, so it is cached: adding a mechanism that
+was seen before costs one vector addition.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dosimeter.pld.laws.law import Direction, Law, Part
+from dosimeter.pld.laws.parts import UNIT
+from dosimeter.pld.laws.primitive import log_of
+from dosimeter.pld.laws.spread import Spread
+from dosimeter.pld.saddle.characteristic import Characteristic, Tilted, characteristic, tilt
+from dosimeter.pld.saddle.decay import layers
+from dosimeter.pld.saddle.quadrature import join, part_points
+from dosimeter.pld.saddle.shift import log_shifted, movable
+from dosimeter.pld.saddle.waves import is_wave, wave
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Nodes c + ijh for 0 <= j < count, and a real order beyond c that bounds what lies to the right.
+
+    `cut` is the P-mass that one run of a law may leave out (it is charged to delta).
+    """
+
+    order: float
+    beyond: float
+    step: float
+    count: int
+    cut: float
+
+    @property
+    def period(self) -> float:
+        """The trapezoid rule cannot tell losses apart that differ by a multiple of this."""
+        return 2 * np.pi / self.step
+
+    @property
+    def end(self) -> float:
+        """The first height that is left out."""
+        return self.step * self.count
+
+
+@dataclass(frozen=True, slots=True)
+class OnLine:
+    """One law on one line: its characteristic function there, and certified bounds of three more numbers."""
+
+    values: Characteristic
+    log_beyond: float  # at least log E_P[e^(beyond L)]
+    log_end: float  # at least log |phi(s)| for every |s| >= end
+    cut: float  # P-mass left out
+
+
+@functools.lru_cache(maxsize=4096)
+def on_line(law: Law, direction: Direction, line: Line) -> OnLine:
+    """Evaluate a law on a line."""
+    parts = law.parts(direction, line.cut)
+    cut = line.cut / len(parts)
+    moments = [(0.0, 0.0), (line.order, line.end), (line.beyond, 0.0)]
+    still = [(order, 0.0) for order, _ in moments]
+    smooth, wavy = zip(*(_split(part, line.end) for part in parts), strict=True)
+    points = join([part_points(part, moments, cut) for part in smooth])
+    everything = join([points, *(part_points(part, still, cut) for part in wavy if part.spread.pieces)])
+    log_mass = log_of(1 - law.infinite(direction))
+    tilted = tilt(everything, line.order, log_mass)
+    far = tilt(everything, line.beyond, log_mass, 2)
+    heights = line.step * np.arange(line.count, dtype=float)
+    waves = [
+        wave(piece, line.order + 1, tilted.centre, tilted.log_moment, heights)
+        for part in wavy
+        for piece in part.spread.pieces
+    ]
+    more = (np.sum([w[0] for w in waves], axis=0), np.sum([w[1] for w in waves], axis=0)) if waves else None
+    return OnLine(
+        characteristic(tilted, heights, len(points.losses), more),
+        far.log_moment + far.log_error + 1e-300,
+        _log_end(parts, line, tilted),
+        everything.cut,
+    )
+
+
+def _split(part: Part, reach: float) -> tuple[Part, Part]:
+    """The part for the rule (with all points), and the pieces that have a closed form."""
+    waves = tuple(piece for piece in part.spread.pieces if is_wave(part, piece, reach))
+    others = tuple(piece for piece in part.spread.pieces if piece not in waves)
+    return (
+        replace(part, spread=replace(part.spread, pieces=others)),
+        replace(part, spread=Spread(np.empty(0), np.empty(0), waves)),
+    )
+
+
+def _log_end(parts: tuple[Part, ...], line: Line, tilted: Tilted) -> float:
+    end = np.array([line.end])
+    log_moment = tilted.log_moment
+    bound = float(layers(parts, line.order, line.cut).log_bound(end, log_moment + tilted.log_error)[0])
+    if movable(parts):
+        moved = float(log_shifted(parts, line.order, line.cut, end)[0]) - log_moment + tilted.log_error
+        bound = min(bound, moved + 4 * UNIT * abs(log_moment))
+    return bound

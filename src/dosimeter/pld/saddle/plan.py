@@ -1,0 +1,226 @@
+"""Choose a line: near the saddle, dense enough for the losses it must tell apart, long enough for what it leaves out.
+
+Everything here is an estimate. A poor choice makes an answer wide, never wrong: the reader bounds what it gets. The
+numbers of a line are rounded to a grid, so that similar questions share their cached values.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from dosimeter.pld.laws.law import Direction, Law, Reals
+from dosimeter.pld.laws.primitive import log_of
+from dosimeter.pld.saddle.decay import Layers, layers
+from dosimeter.pld.saddle.line import Line
+from dosimeter.pld.saddle.quadrature import cut_ends
+from dosimeter.pld.saddle.shift import log_shifted, movable
+
+_RATIO = 1.5
+ORDERS: Reals = 1e-5 * _RATIO ** np.arange(92.0)
+_FINE = _RATIO ** np.linspace(-1, 1, 17)
+_MARGIN = math.log(1e9)  # how far each error is put below delta
+_SHORT = 600  # nodes that are not worth another look
+_FEW = 4_096  # nodes from which smoothing may pay
+_MOST_NODES = 1 << 17
+_SAMPLES = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A line, and the Gaussian variance to add when nothing else ends it."""
+
+    line: Line
+    smoothing: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What a line is for: laws, a Gaussian part, log delta, and an epsilon that is not above the answer."""
+
+    counts: Mapping[Law, int]
+    direction: Direction
+    variance: float
+    log_delta: float
+    epsilon: float
+    cut: float
+
+    def moments(self, orders: Reals) -> Reals:
+        """log E[e^(cL)] of the composition, roughly."""
+        total: Reals = orders * (orders + 1) * (self.variance / 2)
+        for law, count in self.counts.items():
+            total = total + count * _log_moments(law, self.direction, self.cut, orders)
+        return total
+
+
+def for_delta(
+    counts: Mapping[Law, int], direction: Direction, variance: float, log_delta: float, margin: float = 3.0
+) -> Plan:
+    """A line on which to look for the epsilon of this delta, at most `margin` tilts below Chernoff's."""
+    question = _Question(counts, direction, variance, log_delta, 0.0, _cut(counts, log_delta))
+
+    def chernoff(orders: Reals) -> Reals:
+        bounds = (question.moments(orders) - log_delta + _log_kernel(orders)) / orders
+        return np.where(bounds > 0, bounds, np.inf)
+
+    order, epsilon = _least(chernoff)
+    near = max(epsilon - margin / order, 0.0)
+    return _best(_Question(counts, direction, variance, log_delta, near, question.cut), order)
+
+
+def for_epsilon(counts: Mapping[Law, int], direction: Direction, variance: float, epsilon: float) -> Plan:
+    """A line on which to read delta at this epsilon."""
+
+    def place(log_delta: float) -> tuple[_Question, float, float]:
+        question = _Question(counts, direction, variance, log_delta, epsilon, _cut(counts, log_delta))
+        return question, *_least(lambda orders: question.moments(orders) - orders * epsilon + _log_kernel(orders))
+
+    _, _, rough = place(-600.0)
+    question, order, _ = place(min(rough - 1.0, -1e-3))
+    return _best(question, order)
+
+
+def _log_kernel(orders: Reals) -> Reals:
+    result: Reals = orders * np.log(orders) - (1 + orders) * np.log1p(orders)
+    return result
+
+
+def _least(function: Callable[[Reals], Reals]) -> tuple[float, float]:
+    """Where a function of the order is least, and its value there: on the grid, then between its neighbours."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        index = min(int(np.nanargmin(function(ORDERS))), len(ORDERS) - 4)
+        finer = ORDERS[index] * _FINE
+        values = function(finer)
+        best = int(np.nanargmin(values))
+    return float(finer[best]), float(values[best])
+
+
+def _cut(counts: Mapping[Law, int], log_delta: float) -> float:
+    """The P-mass that one run may leave out: a power of ten."""
+    digits = (log_delta - _MARGIN) / math.log(10) - math.log10(max(sum(counts.values()), 1))
+    return float(10.0 ** max(math.floor(digits), -320))
+
+
+@functools.lru_cache(maxsize=4096)
+def _samples(law: Law, direction: Direction, cut: float) -> tuple[Reals, Reals]:
+    """A coarse list of losses and logarithms of P-masses."""
+    losses: list[Reals] = []
+    log_p: list[Reals] = []
+    for part in law.parts(direction, cut):
+        gain = 1.0 if part.sign > 0 else 0.0
+        losses.append(part.loss(part.spread.losses))
+        log_p.append(part.spread.log_mass + gain * losses[-1])
+        for piece in part.spread.pieces:
+            low, high = cut_ends(part, piece, cut)
+            at = low + (high - low) * (np.arange(_SAMPLES) + 0.5) / _SAMPLES
+            losses.append(part.loss(at))
+            log_p.append(piece.log_density(at) + gain * losses[-1] + math.log((high - low) / _SAMPLES))
+    loss, log_mass = np.concatenate(losses), np.concatenate(log_p)
+    kept = log_mass > math.log(cut) - 40
+    return loss[kept], log_mass[kept]
+
+
+@functools.lru_cache(maxsize=8192)
+def _on_grid(law: Law, direction: Direction, cut: float) -> Reals:
+    return _moments_at(law, direction, cut, ORDERS)
+
+
+def _log_moments(law: Law, direction: Direction, cut: float, orders: Reals) -> Reals:
+    return _on_grid(law, direction, cut) if orders is ORDERS else _moments_at(law, direction, cut, orders)
+
+
+def _moments_at(law: Law, direction: Direction, cut: float, orders: Reals) -> Reals:
+    loss, log_mass = _samples(law, direction, cut)
+    x = np.outer(orders, loss)
+    top = (x + log_mass).max(axis=1)
+    large = top + np.log(np.exp(x + log_mass - top[:, None]).sum(axis=1))
+    low = top < 0
+    if low.any():
+        change = (np.exp(log_mass) * np.expm1(np.minimum(x[low], 500.0))).sum(axis=1)
+        small = np.log1p(np.maximum(change, -0.9)) + log_of(1 - law.infinite(direction))
+        large[low] = np.where(x[low].max(axis=1) < 500, small, large[low])
+    return np.asarray(large)
+
+
+@functools.lru_cache(maxsize=4096)
+def _tower(law: Law, direction: Direction, order: float, cut: float) -> Layers:
+    return layers(law.parts(direction, cut), order, cut)
+
+
+def _best(question: _Question, order: float) -> Plan:
+    """The line at the saddle, unless it is long: with heavy tails a line further left may need far fewer nodes."""
+    best = _place(question, order)
+    for back in (1.6, 2.5, 5.0, 13.0, 40.0, 160.0):
+        if best.line.count <= _SHORT:
+            break
+        other = _place(question, order / back)
+        if (other.smoothing > 0, other.line.count) < (best.smoothing > 0, best.line.count):
+            best = other
+    return best
+
+
+def _place(question: _Question, order: float) -> Plan:
+    c = _snap(order, 1.02)
+    here = float(question.moments(np.array([c]))[0])
+    right = np.arange(int(np.searchsorted(ORDERS, 1.05 * c)), len(ORDERS))
+    orders = ORDERS[right]
+    with np.errstate(invalid="ignore", over="ignore"):
+        tail = question.moments(ORDERS)[right] - orders * question.epsilon + _log_kernel(orders)
+        needed = (tail - question.log_delta + _MARGIN) / (orders - c)
+        period = max(float(np.nanmin(needed)) * 1.02, (_MARGIN - question.log_delta) / c)
+        beyond = float(orders[np.flatnonzero(needed <= period)[0]])
+    step = _snap(2 * math.pi / (1.2 * period), 1.04)
+    budget = question.log_delta - _MARGIN - here + c * question.epsilon + math.log(math.pi * c)
+    end = _end(question, c, budget, step)
+    smoothing = 0.0
+    if end > _FEW * step:
+        gentle = 1e-7 / (1.2 * c * c) * max(1.0, c * question.epsilon)
+        gentle = max(gentle, -2 * min(budget, -1.0) / (step * _MOST_NODES) ** 2)
+        smooth_end = math.sqrt(-2 * min(budget, -1.0) / gentle)
+        if smooth_end < end:
+            end, smoothing = smooth_end, gentle
+    count = 8 * math.ceil(end / step / 8)
+    return Plan(Line(c, beyond, step, count, question.cut), smoothing)
+
+
+def _snap(value: float, ratio: float) -> float:
+    return float(ratio ** math.floor(math.log(value) / math.log(ratio)))
+
+
+def _end(question: _Question, order: float, budget: float, step: float) -> float:
+    """The first height, on a grid, from which the rest of the line does not matter."""
+    runs = sum(question.counts.values())
+
+    def fall(height: float, *, moved: bool) -> float:
+        result = -height * height * (question.variance / 2) - math.log(height / order)
+        if result <= budget:
+            return result
+        at = np.array([height])
+        for law, count in question.counts.items():
+            own = float(_log_moments(law, question.direction, question.cut, np.array([order]))[0])
+            one = float(_tower(law, question.direction, order, question.cut).log_bound(at, own)[0])
+            parts = law.parts(question.direction, question.cut)
+            if moved and movable(parts):
+                one = min(one, float(log_shifted(parts, order, question.cut, at)[0]) - own)
+            result += count * one
+        return result
+
+    end = _first(lambda height: fall(height, moved=False) <= budget, order)
+    if end > _SHORT * step and runs <= 1000:
+        end = min(end, _first(lambda height: fall(height, moved=True) <= budget, order))
+    return end
+
+
+def _first(good: Callable[[float], bool], order: float) -> float:
+    """The first height order * 2^(k/4) that is good, for a property that stays true."""
+    low, high = -8, 100
+    if not good(order * 2 ** (high / 4)):
+        return math.inf
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if good(order * 2 ** (middle / 4)) else (middle, high)
+    return float(order * 2 ** (high / 4))

@@ -1,0 +1,193 @@
+"""One direction of a composition that grows: totals on a few lines, and the two questions asked of them.
+
+A side remembers what was appended. Each line it uses keeps a total and how many appends it has seen; a read brings the
+total up to date (a vector addition for each new append) and bounds the answer. Only when the bounds are too far apart
+is a line abandoned for a better one. Answers depend on the multiset of laws only, up to the width of their bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from dosimeter.exact import ONE, ZERO, Bound, subtract_down, subtract_up
+from dosimeter.pld.laws.law import Direction, Law
+from dosimeter.pld.saddle import plan
+from dosimeter.pld.saddle.gauss import gaussian_delta, gaussian_epsilon
+from dosimeter.pld.saddle.inversion import Inversion, Reading, log_kernel, prepare, read
+from dosimeter.pld.saddle.masses import add_atom, atom_of
+from dosimeter.pld.saddle.target import Target, exp_bound, target
+from dosimeter.pld.saddle.total import Total, start
+
+TOLERANCE = 5e-7  # relative gap that sends a side to look for a better line
+_MOST_LINES = 6
+
+
+@dataclass(slots=True)
+class _Track:
+    """One line in use: its total, and the inversions prepared from it."""
+
+    plan: plan.Plan
+    total: Total
+    seen: int
+    fresh: bool = True  # made for the question now being asked
+    plain: Inversion | None = None
+    twice: Inversion | None = None
+
+    def ready(self) -> Inversion:
+        """The inversion of a track that was read."""
+        if self.plain is None:
+            raise RuntimeError("a line is read before it is asked for its inversion")
+        return self.plain
+
+
+class Side:
+    """One direction of a growing composition."""
+
+    def __init__(self, direction: Direction) -> None:
+        self.direction = direction
+        self.variance = Fraction(0)
+        self.counts: dict[Law, int] = {}
+        self._journal: list[tuple[Law, int]] = []
+        self._lost = Bound(ZERO, ZERO)
+        self._tracks: list[_Track] = []
+        self._enough = TOLERANCE
+
+    def append(self, law: Law, count: int) -> None:
+        """Compose `count` more runs of a law."""
+        self._lost = add_atom(self._lost, law, self.direction, count)
+        square = law.gaussian
+        if square is not None:
+            self.variance += count * square
+            for track in self._tracks:
+                track.plain = track.twice = None
+            return
+        self.counts[law] = self.counts.get(law, 0) + count
+        self._journal.append((law, count))
+
+    @property
+    def atom(self) -> Bound:
+        """The infinite atom of the composition."""
+        return atom_of(self._lost)
+
+    def epsilon(self, delta: Bound) -> tuple[float, float]:
+        """Floats around the least epsilon >= 0 with this delta."""
+        goal = target(delta, self.atom)
+        if not self.counts:
+            if not self.variance:
+                return 0.0, 0.0
+            return gaussian_epsilon(self.variance, (-float(self._lost.upper), -float(self._lost.lower)), goal)
+        low, high = 0.0, math.inf
+        for track in self._candidates(goal):
+            before = high - low
+            found = self._search(track, goal)
+            low, high = max(low, found[0]), min(high, found[1])
+            if high - low <= self._enough * high:
+                self._tracks = [*(t for t in self._tracks if t is not track), track]
+                return low, high
+            if track.fresh and high - low > before / 2:
+                break
+        self._enough = max(TOLERANCE, 1.5 * (high - low) / high) if high > 0 else TOLERANCE
+        return low, high
+
+    def delta(self, epsilon: float) -> Bound:
+        """Bounds of delta at epsilon >= 0."""
+        atom = self.atom
+        mass = Bound(max(ZERO, subtract_down(ONE, atom.upper)), subtract_up(ONE, atom.lower))
+        if not self.counts:
+            if not self.variance:
+                return atom
+            finite = gaussian_delta(self.variance, mass, Decimal(epsilon))
+            return Bound(atom.lower + finite.lower, min(ONE, atom.upper + finite.upper))
+        best = Bound(ZERO, ONE)
+        for track in self._readers(epsilon):
+            found = self._read(track, epsilon)
+            bound = exp_bound(found.log_scale, found.lower, found.upper, Decimal(track.total.cut))
+            lower, upper = max(best.lower, bound.lower), min(best.upper, bound.upper)
+            best = Bound(min(lower, upper), upper)
+            if upper - lower <= Decimal(TOLERANCE) * upper:
+                break
+        return Bound(min(ONE, atom.lower + best.lower), min(ONE, atom.upper + best.upper))
+
+    def _candidates(self, goal: Target) -> Iterator[_Track]:
+        for track in reversed(self._tracks[-2:]):
+            track.fresh = False
+            yield track
+        for margin in (3.0, 10.0, 30.0):
+            made = plan.for_delta(self.counts, self.direction, float(self.variance), goal.low, margin)
+            yield self._track(made)
+
+    def _readers(self, epsilon: float) -> Iterator[_Track]:
+        yield from list(reversed(self._tracks))
+        yield self._track(plan.for_epsilon(self.counts, self.direction, float(self.variance), epsilon))
+
+    def _track(self, made: plan.Plan) -> _Track:
+        track = _Track(made, start(made.line, self.direction), len(self._journal))
+        for law, count in self.counts.items():
+            track.total = track.total.add(law, count)
+        self._tracks = [*self._tracks[1 - _MOST_LINES :], track]
+        return track
+
+    def _read(self, track: _Track, epsilon: float) -> Reading:
+        for law, count in self._journal[track.seen :]:
+            track.total = track.total.add(law, count)
+            track.plain = None
+        track.seen = len(self._journal)
+        smoothing = track.plan.smoothing
+        if track.plain is None:
+            extra = Fraction(smoothing)
+            track.plain = prepare(track.total, self.variance + extra)
+            track.twice = prepare(track.total, self.variance + 2 * extra) if smoothing else None
+        mass = math.exp(-float(self._lost.upper)) * (1 - 1e-12) - track.total.cut
+        return read(track.plain, track.twice, smoothing, max(mass, 0.0), epsilon)
+
+    def _search(self, track: _Track, goal: Target) -> tuple[float, float]:
+        """Certified ends around the root of delta(eps) = target on one line; (0, inf) at worst."""
+        share = math.exp(min(math.log(track.total.cut + 1e-320) - goal.low, 0.0))
+
+        def over(reading: Reading) -> float:  # upper bound of delta over the target, at most
+            gap = reading.log_scale - goal.low
+            return reading.upper * math.exp(min(gap, 700.0)) * (1 + 1e-15 * (2 + abs(gap))) + share
+
+        def under(reading: Reading) -> float:
+            gap = reading.log_scale - goal.high
+            return reading.lower * math.exp(min(gap, 700.0)) * (1 - 1e-15 * (2 + abs(gap)))
+
+        first = self._read(track, 0.0)
+        if over(first) <= 1:
+            return 0.0, 0.0
+        c = track.total.line.order
+        inversion = track.ready()
+        cap = (inversion.log_moment + inversion.log_error + log_kernel(c) - goal.low - math.log1p(-min(share, 0.5))) / c
+        cap = max(cap, 0.0) * (1 + 1e-12) + 1e-300
+        low, high, at, reading = 0.0, cap, cap / 2, first
+        for _ in range(60):
+            reading = self._read(track, at)
+            value = math.log(max(over(reading) + under(reading), 1e-300) / 2)
+            low, high = (at, high) if value > 0 else (low, at)
+            slope = min(reading.slope, -1e-12)
+            following = at - value / slope
+            if abs(following - at) <= 1e-11 * at:
+                break
+            at = following if low < following < high else (low + high) / 2
+        per_unit = 1.01 / -min(reading.slope, -1e-12)
+        tail, head = (over(reading) - 1) * per_unit, (under(reading) - 1) * per_unit
+        return (
+            self._widen(track, (at, min(head, 0.0) - 1e-15 * at, 0.0), lambda r: under(r) >= 1),
+            self._widen(track, (at, max(tail, 0.0) + 1e-15 * at, cap), lambda r: over(r) <= 1),
+        )
+
+    def _widen(self, track: _Track, path: tuple[float, float, float], good: Callable[[Reading], bool]) -> float:
+        """The first point at + step, at + 2 step, at + 4 step, ... that is certified; the limit is known to be good."""
+        at, step, limit = path
+        for _ in range(60):
+            candidate = at + step
+            if (candidate >= limit) if step > 0 else (candidate <= limit):
+                return limit
+            if good(self._read(track, candidate)):
+                return candidate
+            step *= 2
+        return limit

@@ -1,0 +1,67 @@
+"""The share of delta that finite losses may use, as logarithms that a line can be compared with."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+
+from dosimeter.enclosure import ball, down, enclose, up
+from dosimeter.errors import InputError, NoGuaranteeError
+from dosimeter.exact import ONE, ZERO, Bound, Number, amount, subtract_down, subtract_up, to_decimal
+
+LEAST_LOG10 = Decimal(-300)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """log of what is left of delta after the infinite atom: certainly in [low, high] (high may be -inf)."""
+
+    low: float
+    high: float
+
+
+def read_delta(delta: Number | None, log10_delta: Number | None) -> Bound:
+    """The wanted delta, exactly or (for a power of ten) enclosed; 0 is allowed for bounded losses."""
+    if (delta is None) == (log10_delta is None):
+        raise InputError("give exactly one of delta and log10_delta")
+    if delta is not None:
+        value = amount(delta, "delta", zero=True, below_one=True)
+        return Bound(value, value)
+    exponent = to_decimal(log10_delta if log10_delta is not None else ZERO, "log10_delta")
+    if not LEAST_LOG10 <= exponent < 0:
+        raise InputError(f"log10_delta={exponent} is outside [{LEAST_LOG10}, 0)")
+    if exponent == exponent.to_integral_value():
+        value = ONE.scaleb(int(exponent))
+        return Bound(value, value)
+    power = enclose(lambda: (ball(exponent) * ball(10).log()).exp())
+    return Bound(down(power), up(power))
+
+
+def target(delta: Bound, atom: Bound) -> Target:
+    """What finite losses may use.
+
+    Raises:
+        NoGuaranteeError: the infinite atom alone is not certainly below delta.
+    """
+    low, high = subtract_down(delta.lower, atom.upper), subtract_up(delta.upper, atom.lower)
+    if low <= 0:
+        raise NoGuaranteeError(
+            f"losses are infinite with probability {atom.upper:.6g}: no epsilon is enough at "
+            f"delta={delta.upper:.6g}; ask for a larger delta"
+        )
+    return Target(log_float(low, upward=False), log_float(high, upward=True))
+
+
+def log_float(value: Decimal, *, upward: bool) -> float:
+    """The logarithm of a positive decimal as a float on the stated side."""
+    result = enclose(lambda: ball(value).log() + 0)
+    rounded = float(up(result) if upward else down(result)) if value != ONE else 0.0
+    return math.nextafter(rounded, math.inf if upward else -math.inf)
+
+
+def exp_bound(log_scale: float, lower: float, upper: float, more: Decimal = ZERO) -> Bound:
+    """e^log_scale [lower, upper], with `more` added to the upper end, as decimals within [0, 1]."""
+    low = down(enclose(lambda: ball(Decimal(log_scale)).exp() * ball(Decimal(lower))), 17) if lower > 0 else ZERO
+    high = up(enclose(lambda: ball(Decimal(log_scale)).exp() * ball(Decimal(upper))), 17) if upper > 0 else ZERO
+    return Bound(min(low, ONE), min(high + more, ONE))
