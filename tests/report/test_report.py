@@ -114,7 +114,7 @@ def test_an_empty_account_still_has_a_figure(figure: OdometerFigure) -> None:
 
 
 def test_the_page_shows_everything_and_obeys_nothing() -> None:
-    """Names, questions and reasons appear escaped, declared charges with their reason; no answer, script or link does."""
+    """Names, questions and reasons appear escaped, declared charges with their reason; no answer or script does."""
     ledger, account = opened(ApproxFilter("1", "1e-6"))
     reserved = charge(ledger, account, 1, DiscreteLaplace("10"))
     ledger.settle(reserved, {"value": 123456789})
