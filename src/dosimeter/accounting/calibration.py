@@ -56,6 +56,8 @@ def clipped_mean_sensitivity(
         clip_norm: C, in [1e-300, 1e12].
         denominator: a public constant, for instance the expected batch size, in [1e-300, 1e12].
         neighbouring_relation: add_remove, zero_out or replace_one.
+
+    Reference: `clipped_sum_sensitivity`, divided.
     """
     total = clipped_sum_sensitivity(clip_norm=clip_norm, neighbouring_relation=neighbouring_relation)
     return divide_up(total, amount(denominator, "denominator", round_up=False))
@@ -209,7 +211,7 @@ def randomized_response_truth(
         categories: k, the number of values, 2 to 1e9.
         otherwise: what is said instead of the truth: `another_value`, or `any_value` (the truth may come up again).
 
-    Reference: Warner (1965); Kairouz, Oh, Viswanath (2014), section 3.
+    Reference: Warner (1965); Kairouz, Bonawitz, Ramage (2016), section 2.
     """
     price = amount(epsilon, "epsilon", zero=True, round_up=False)
     k, variant = count(categories, "categories", smallest=2, largest=LARGEST_CATEGORIES), _otherwise(otherwise)
@@ -239,7 +241,7 @@ def randomized_response_epsilon(
     Raises:
         NoGuaranteeError: some value is never said instead of another; epsilon is infinite.
 
-    Reference: Warner (1965); Kairouz, Oh, Viswanath (2014), section 3.
+    Reference: Warner (1965); Kairouz, Bonawitz, Ramage (2016), section 2.
     """
     p = read_fraction(truth_probability, "truth_probability")
     k, variant = count(categories, "categories", smallest=2, largest=LARGEST_CATEGORIES), _otherwise(otherwise)

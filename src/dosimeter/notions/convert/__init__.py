@@ -12,30 +12,10 @@ from dosimeter.notions.convert.approx import (
     approx_to_zcdp,
     probabilistic_to_approx,
 )
-from dosimeter.notions.convert.bounded_range import (
-    bounded_range_to_pure,
-    bounded_range_to_zcdp,
-)
-from dosimeter.notions.convert.gdp import (
-    gdp_to_approx,
-    gdp_to_rdp,
-    gdp_to_zcdp,
-    largest_gdp_for_approx,
-)
-from dosimeter.notions.convert.groups import (
-    group_approx,
-    group_gdp,
-    group_pure,
-    group_rdp,
-    group_zcdp,
-)
-from dosimeter.notions.convert.pure import (
-    pure_to_approx,
-    pure_to_gdp,
-    pure_to_probabilistic,
-    pure_to_rdp,
-    pure_to_zcdp,
-)
+from dosimeter.notions.convert.bounded_range import bounded_range_to_pure, bounded_range_to_zcdp
+from dosimeter.notions.convert.gdp import gdp_to_approx, gdp_to_rdp, gdp_to_zcdp, largest_gdp_for_approx
+from dosimeter.notions.convert.groups import group_approx, group_gdp, group_pure, group_rdp, group_zcdp
+from dosimeter.notions.convert.pure import pure_to_approx, pure_to_gdp, pure_to_probabilistic, pure_to_rdp, pure_to_zcdp
 from dosimeter.notions.convert.rdp import (
     largest_rdp_for_approx,
     largest_rdp_for_approx_simple,

@@ -148,6 +148,9 @@ def approx_to_tail_probability(guarantee: ApproxDP, *, loss: Number) -> Decimal:
 
     Guarantee: rounded up; P(L > loss) <= delta / (1 - e^(epsilon - loss)).
 
+    Args:
+        loss: above the guarantee's epsilon, at most 1e12.
+
     Raises:
         NoGuaranteeError: the loss is not above the guarantee's epsilon.
 

@@ -19,7 +19,7 @@ def bounded_range_to_zcdp(eta: Number) -> ZCDP:
     Args:
         eta: the length of the interval, in nats, 0 or in [1e-300, 1e12].
 
-    Reference: Cesar, Rogers (2021), Bounding, concentrating and truncating, Theorem 1.
+    Reference: Cesar, Rogers (2021), Bounding, concentrating and truncating.
     """
     eta = read_loss(eta, "eta")
     return ZCDP(divide_up(multiply_up(eta, eta), 8))

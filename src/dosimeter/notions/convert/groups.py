@@ -26,6 +26,9 @@ def group_pure(guarantee: PureDP, *, size: int) -> PureDP:
 
     Guarantee: rounded up; tight.
 
+    Args:
+        size: how many units change at once, 1 to 1e6.
+
     Reference: Dwork, Roth (2014), Theorem 2.2.
     """
     return PureDP(multiply_up(guarantee.epsilon, _size(size)))
@@ -35,6 +38,9 @@ def group_approx(guarantee: ApproxDP, *, size: int) -> ApproxDP:
     """(epsilon, delta)-DP protects a group of k at (k epsilon, delta (e^(k epsilon) - 1)/(e^epsilon - 1)).
 
     Guarantee: rounded up.
+
+    Args:
+        size: how many units change at once, 1 to 1e6.
 
     Reference: Vadhan (2017), The complexity of differential privacy, Lemma 2.2, with the sum kept exact.
     """
@@ -51,6 +57,9 @@ def group_zcdp(guarantee: ZCDP, *, size: int) -> ZCDP:
 
     Guarantee: rounded up; tight (the Gaussian mechanism).
 
+    Args:
+        size: how many units change at once, 1 to 1e6.
+
     Raises:
         NoGuaranteeError: the guarantee has a failure probability; convert it with `zcdp_to_approx`, then use
             `group_approx`.
@@ -65,6 +74,9 @@ def group_gdp(guarantee: GDP, *, size: int) -> GDP:
     """mu-GDP protects a group of k at k mu.
 
     Guarantee: rounded up; tight (the Gaussian mechanism).
+
+    Args:
+        size: how many units change at once, 1 to 1e6.
 
     Raises:
         NoGuaranteeError: the guarantee has a failure probability; convert it with `gdp_to_approx`, then use
@@ -81,6 +93,9 @@ def group_rdp(guarantee: RDP, *, size: int) -> RDP:
 
     Guarantee: rounded up. A size between powers of two is treated as the next power; orders that are too small for it
     are dropped.
+
+    Args:
+        size: how many units change at once, 1 to 1e6.
 
     Raises:
         NoGuaranteeError: no order is large enough, or the guarantee has a failure probability.

@@ -76,7 +76,7 @@ def rdp_to_approx_exact(
 
     Args and Raises: as in `rdp_to_approx`.
 
-    Reference: Asoodeh, Liao, Calmon, Kosut, Sankar (2021), Theorem 3.
+    Reference: Asoodeh, Liao, Calmon, Kosut, Sankar (2021), Three variants of differential privacy.
     """
     return _best_order(guarantee, target_epsilon, target_delta, renyi_epsilon_exact, renyi_delta_exact)
 

@@ -82,6 +82,10 @@ def profile_to_tradeoff(guarantees: Iterable[ApproxDP], *, false_positive_rate: 
 
     Guarantee: rounded down; the supremum over more and more points of a profile is the trade-off function itself.
 
+    Args:
+        guarantees: any number of points of the profile, at least one.
+        false_positive_rate: 0 or in [1e-300, 1].
+
     Raises:
         InputError: no guarantee is given.
 

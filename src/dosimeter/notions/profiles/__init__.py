@@ -23,16 +23,8 @@ from dosimeter.notions.profiles.discrete import (
     discrete_laplace_pmf,
     discrete_laplace_variance,
 )
-from dosimeter.notions.profiles.finite import (
-    best_tests,
-    hockey_stick,
-    renyi_divergence,
-)
-from dosimeter.notions.profiles.gaussian import (
-    gaussian_delta,
-    gaussian_epsilon,
-    gaussian_mu,
-)
+from dosimeter.notions.profiles.finite import best_tests, hockey_stick, renyi_divergence
+from dosimeter.notions.profiles.gaussian import gaussian_delta, gaussian_epsilon, gaussian_mu
 from dosimeter.notions.profiles.laplace import (
     laplace_delta,
     laplace_epsilon,
@@ -53,11 +45,7 @@ from dosimeter.notions.profiles.renyi import (
     renyi_epsilon,
     renyi_epsilon_simple,
 )
-from dosimeter.notions.profiles.renyi_exact import (
-    renyi_delta_exact,
-    renyi_epsilon_exact,
-    renyi_order_bound,
-)
+from dosimeter.notions.profiles.renyi_exact import renyi_delta_exact, renyi_epsilon_exact, renyi_order_bound
 
 __all__ = [
     "best_tests",

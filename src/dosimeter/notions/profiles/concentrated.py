@@ -109,7 +109,11 @@ def zcdp_rho(epsilon: Number, delta: Number, failure: Number = 0) -> Decimal:
 
 
 def zcdp_delta_simple(rho: Number, epsilon: Number, failure: Number = 0) -> Decimal:
-    """failure + (1 - failure) exp(-(epsilon - rho)^2 / (4 rho)) for epsilon >= rho, else 1; rounded up.
+    """The delta at epsilon in closed form: failure + (1 - failure) exp(-(epsilon - rho)^2 / (4 rho)).
+
+    Guarantee: rounded up; 1 for epsilon below rho; never below `zcdp_delta`.
+
+    Args: as in `zcdp_delta`.
 
     Reference: Bun, Steinke (2016), Proposition 1.3.
     """
@@ -127,7 +131,11 @@ def zcdp_delta_simple(rho: Number, epsilon: Number, failure: Number = 0) -> Deci
 
 
 def zcdp_epsilon_simple(rho: Number, delta: Number, failure: Number = 0) -> Decimal:
-    """rho + 2 sqrt(rho log(1/delta)), delta being what the failures leave; rounded up.
+    """Epsilon in closed form: rho + 2 sqrt(rho log(1/delta)), delta being what the failures leave.
+
+    Guarantee: rounded up; never below `zcdp_epsilon`.
+
+    Args: as in `zcdp_epsilon`.
 
     Raises:
         NoGuaranteeError: delta is 0 or not above the failure probability.
@@ -142,7 +150,11 @@ def zcdp_epsilon_simple(rho: Number, delta: Number, failure: Number = 0) -> Deci
 
 
 def zcdp_rho_simple(epsilon: Number, delta: Number, failure: Number = 0) -> Decimal:
-    """(sqrt(log(1/delta) + epsilon) - sqrt(log(1/delta)))^2, delta being what the failures leave; rounded down.
+    """The largest rho in closed form: (sqrt(log(1/delta) + epsilon) - sqrt(log(1/delta)))^2.
+
+    Guarantee: rounded down, delta being what the failures leave; never above `zcdp_rho`.
+
+    Args: as in `zcdp_rho`.
 
     Raises:
         NoGuaranteeError: delta is 0 or not above the failure probability.

@@ -40,7 +40,9 @@ _SEARCH_DIGITS = 36
 
 
 def discrete_laplace_pmf(scale: Number, value: int) -> Decimal:
-    """P(X = value) = tanh(1/(2 scale)) exp(-|value| / scale), rounded up.
+    """P(X = value) = tanh(1/(2 scale)) exp(-|value| / scale).
+
+    Guarantee: rounded up.
 
     Args:
         scale: in [1e-300, 1e12].
@@ -53,7 +55,15 @@ def discrete_laplace_pmf(scale: Number, value: int) -> Decimal:
 
 
 def discrete_laplace_variance(scale: Number) -> Decimal:
-    """The variance 2 r / (1 - r)^2 with r = exp(-1/scale), rounded up; it is below 2 scale^2."""
+    """The variance 2 r / (1 - r)^2 with r = exp(-1/scale), which is below 2 scale^2.
+
+    Guarantee: rounded up.
+
+    Args:
+        scale: in [1e-300, 1e12].
+
+    Reference: second moment of `discrete_laplace_pmf`.
+    """
     scale = amount(scale, "scale")
 
     def variance() -> Ball:
@@ -92,7 +102,9 @@ def discrete_laplace_delta(scale: Number, sensitivity: int, epsilon: Number) -> 
 
 
 def discrete_gaussian_norm(sigma: Number) -> Decimal:
-    """The sum of exp(-k^2 / (2 sigma^2)) over all integers, rounded up.
+    """The sum of exp(-k^2 / (2 sigma^2)) over all integers.
+
+    Guarantee: rounded up.
 
     Args:
         sigma: in [1e-300, 1e12].
@@ -104,7 +116,9 @@ def discrete_gaussian_norm(sigma: Number) -> Decimal:
 
 
 def discrete_gaussian_pmf(sigma: Number, value: int) -> Decimal:
-    """P(X = value), proportional to exp(-value^2 / (2 sigma^2)); rounded up.
+    """P(X = value), proportional to exp(-value^2 / (2 sigma^2)).
+
+    Guarantee: rounded up.
 
     Args:
         sigma: in [1e-300, 1e12].
@@ -117,7 +131,9 @@ def discrete_gaussian_pmf(sigma: Number, value: int) -> Decimal:
 
 
 def discrete_gaussian_variance(sigma: Number) -> Decimal:
-    """The variance, rounded up; it is at most sigma^2.
+    """The variance, which is at most sigma^2.
+
+    Guarantee: rounded up.
 
     Args:
         sigma: in [1e-300, 1e12].

@@ -47,6 +47,8 @@ def laplace_epsilon(ratio: Number, delta: Number) -> Decimal:
     Args:
         ratio: sensitivity / scale, 0 or in [1e-300, 1e12].
         delta: 0 or in [1e-300, 1).
+
+    Reference: `laplace_delta`, solved for epsilon.
     """
     ratio, delta = read_loss(ratio, "ratio"), read_target_delta(delta)
     if not delta:

@@ -61,6 +61,12 @@ def renyi_epsilon(order: Number, renyi_epsilon: Number, delta: Number, failure: 
 
     Guarantee: rounded up; max(0, tau + log(1 - 1/a) - log(a delta)/(a-1)).
 
+    Args:
+        order: a, in (1, 1e6].
+        renyi_epsilon: tau, 0 or in [1e-300, 1e12].
+        delta: in [1e-300, 1), above `failure`.
+        failure: 0 or in [1e-300, 1].
+
     Raises:
         NoGuaranteeError: delta is 0 or not above the failure probability.
 
@@ -81,6 +87,10 @@ def renyi_budget(order: Number, epsilon: Number, delta: Number, failure: Number 
     bound of 0 means equal distributions, so a budget of 0 is sound whatever the formula says.
 
     Args:
+        order: a, in (1, 1e6].
+        epsilon: 0 or in [1e-300, 1e12].
+        delta: in [1e-300, 1), above `failure`.
+        failure: 0 or in [1e-300, 1].
         weight: the share of delta set aside for this order, in [1e-300, 1], a ratio rounded down.
 
     Raises:
@@ -97,7 +107,11 @@ def renyi_budget(order: Number, epsilon: Number, delta: Number, failure: Number 
 
 
 def renyi_delta_simple(order: Number, renyi_epsilon: Number, epsilon: Number, failure: Number = 0) -> Decimal:
-    """failure + (1 - failure) min(1, exp((a-1)(tau - epsilon))), rounded up.
+    """The delta at epsilon by the simple form: failure + (1 - failure) min(1, exp((a-1)(tau - epsilon))).
+
+    Guarantee: rounded up; never below `renyi_delta`.
+
+    Args: as in `renyi_delta`.
 
     Reference: Mironov (2017), Proposition 3.
     """
@@ -115,7 +129,11 @@ def renyi_delta_simple(order: Number, renyi_epsilon: Number, epsilon: Number, fa
 
 
 def renyi_epsilon_simple(order: Number, renyi_epsilon: Number, delta: Number, failure: Number = 0) -> Decimal:
-    """tau + log(1/delta)/(a-1), rounded up.
+    """Epsilon by the simple form: tau + log(1/delta)/(a-1), delta being what the failures leave.
+
+    Guarantee: rounded up; never below `renyi_epsilon`.
+
+    Args: as in `renyi_epsilon`.
 
     Raises:
         NoGuaranteeError: delta is 0 or not above the failure probability.
@@ -131,7 +149,11 @@ def renyi_epsilon_simple(order: Number, renyi_epsilon: Number, delta: Number, fa
 
 
 def renyi_budget_simple(order: Number, epsilon: Number, delta: Number, failure: Number = 0) -> Decimal:
-    """max(0, epsilon - log(1/delta)/(a-1)), rounded down.
+    """The largest Renyi bound by the simple form: max(0, epsilon - log(1/delta)/(a-1)).
+
+    Guarantee: rounded down; never above `renyi_budget`.
+
+    Args: as in `renyi_budget`.
 
     Raises:
         NoGuaranteeError: delta is 0 or not above the failure probability.

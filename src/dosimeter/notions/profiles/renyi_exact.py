@@ -23,7 +23,8 @@ from dosimeter.notions.profiles.reading import (
     read_target_delta,
     read_target_epsilon,
 )
-from dosimeter.notions.profiles.renyi import renyi_delta, renyi_epsilon
+from dosimeter.notions.profiles.renyi import renyi_delta
+from dosimeter.notions.profiles.renyi import renyi_epsilon as explicit_epsilon
 from dosimeter.notions.profiles.solving import certainly_at_most_zero, least, nonnegative_up, probability_up, root
 from dosimeter.notions.rdp import read_order
 
@@ -45,7 +46,7 @@ def renyi_delta_exact(order: Number, renyi_epsilon: Number, epsilon: Number, fai
         epsilon: 0 or in [1e-300, 1e12].
         failure: 0 or in [1e-300, 1].
 
-    Reference: Asoodeh, Liao, Calmon, Kosut, Sankar (2021), Theorem 3.
+    Reference: Asoodeh, Liao, Calmon, Kosut, Sankar (2021), Three variants of differential privacy.
     """
     order, tau = read_order(order), read_loss(renyi_epsilon, "renyi_epsilon")
     epsilon, failure = read_target_epsilon(epsilon), read_failure(failure)
@@ -78,24 +79,30 @@ def _good_delta(order: Decimal, tau: Decimal, epsilon: Decimal) -> Decimal:
     return _certified(lambda delta: _forces(order, tau, epsilon, Fraction(delta)), guess, loose)
 
 
-def renyi_epsilon_exact(order: Number, renyi_epsilon_: Number, delta: Number, failure: Number = 0) -> Decimal:
-    """The least epsilon >= 0 at which every pair with D_order <= renyi_epsilon_ has at most this delta.
+def renyi_epsilon_exact(order: Number, renyi_epsilon: Number, delta: Number, failure: Number = 0) -> Decimal:
+    """The least epsilon >= 0 at which every pair with D_order <= renyi_epsilon has at most this delta.
 
-    Guarantee: rounded up, and certified; never above `renyi_epsilon`. Exact for one order and one direction.
+    Guarantee: rounded up, and certified; never above the explicit formula. Exact for one order and one direction.
+
+    Args:
+        order: in (1, 1e6].
+        renyi_epsilon: tau, 0 or in [1e-300, 1e12].
+        delta: in [1e-300, 1), above `failure`.
+        failure: 0 or in [1e-300, 1].
 
     Raises:
         NoGuaranteeError: delta is 0 or not above the failure probability.
 
-    Reference: Asoodeh, Liao, Calmon, Kosut, Sankar (2021), Theorem 3, solved for epsilon.
+    Reference: Asoodeh, Liao, Calmon, Kosut, Sankar (2021), Three variants of differential privacy, solved for epsilon.
     """
-    order, tau = read_order(order), read_loss(renyi_epsilon_, "renyi_epsilon")
+    order, tau = read_order(order), read_loss(renyi_epsilon, "renyi_epsilon")
     delta, failure = read_target_delta(delta), read_failure(failure)
     if not tau and delta >= failure:
         return ZERO
     target = good_part(delta, failure)
     if target * Fraction(order) >= 1:
         return nonnegative_up(lambda: ball(tau) + ball(1 - target).log())  # the best p is 1
-    loose = renyi_epsilon(order, tau, target)
+    loose = explicit_epsilon(order, tau, target)
     if not loose or _forces(order, tau, ZERO, target):
         return ZERO
     with precision(_bits(order, tau)):
@@ -124,7 +131,7 @@ def renyi_order_bound(order: Number, epsilon: Number, delta: Number) -> Decimal:
     Raises:
         NoGuaranteeError: delta is 0.
 
-    Reference: Asoodeh, Liao, Calmon, Kosut, Sankar (2021), Theorem 3.
+    Reference: Asoodeh, Liao, Calmon, Kosut, Sankar (2021), Three variants of differential privacy.
     """
     order, epsilon, delta = read_order(order), read_target_epsilon(epsilon), read_target_delta(delta)
     target = good_part(delta, ZERO)
