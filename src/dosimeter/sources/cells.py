@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dosimeter.queries.frame import BinAxis, KeyAxis
 from dosimeter.queries.schema import Column, ColumnType
-from dosimeter.sources.constants import double, key_literal, whole
+from dosimeter.sources.terms import both, case, double, key_literal, whole
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -37,7 +37,7 @@ def within_bins(axis: BinAxis, column: exp.Expr) -> exp.Expr:
     from sqlglot import exp
 
     first, last = axis.edges[0], axis.edges[-1]
-    return exp.and_(
+    return both(
         exp.GTE(this=column.copy(), expression=_edge(first, axis.column)),
         exp.LTE(this=column.copy(), expression=_edge(last, axis.column, upper=True)),
     )
@@ -52,7 +52,7 @@ def bin_of(axis: BinAxis, column: exp.Expr) -> exp.Expr:
             return whole(low)
         middle = (low + high) // 2
         below = exp.LT(this=column.copy(), expression=_edge(axis.edges[middle + 1], axis.column))
-        return exp.Case().when(below, search(low, middle)).else_(search(middle + 1, high))
+        return case((below, search(low, middle)), default=search(middle + 1, high))
 
     return search(0, axis.size - 1)
 

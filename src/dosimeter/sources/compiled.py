@@ -18,7 +18,7 @@ from dosimeter.queries.condition import (
     Or,
 )
 from dosimeter.queries.schema import ColumnType
-from dosimeter.sources.constants import SQL_TYPES, double, whole
+from dosimeter.sources.terms import SQL_TYPES, double, whole
 from dosimeter.sources.typed import not_nan
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from dosimeter.errors import SourceError
 from dosimeter.exact import count, show
 from dosimeter.queries.schema import Column, ColumnType, Schema
-from dosimeter.sources.constants import SQL_TYPES
 from dosimeter.sources.csvheader import read_header
 from dosimeter.sources.failures import quietly
 from dosimeter.sources.fingerprint import digest_of_sums, row_text
+from dosimeter.sources.terms import SQL_TYPES
 from dosimeter.sources.typed import Stored, typed
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ _SETTINGS: Final = {
     "python_enable_replacements": "false",
     "temp_directory": "",  # private rows are never spilled to disk
 }
+_AT_ONCE: Final = 200  # rows per statement
 _CSV: Final = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _PARQUET: Final = (".parquet", ".pq")
 _DATABASE: Final = (".duckdb", ".ddb", ".db")
@@ -71,7 +72,8 @@ def from_file(
     if name.endswith(_CSV):
         names, mark = read_header(file, delimiter)
         connection = _connect(threads)
-        quietly("read", lambda: _read_csv(connection, _pattern(file), names, mark))
+        if not quietly("read", lambda: _read_csv(connection, _pattern(file), names, mark)):
+            raise SourceError("the file has a header line but no rows below it")
         return _load(connection, _RAW, dict.fromkeys(names, Stored.TEXT), columns)
     connection = _connect(threads)
     if name.endswith(_PARQUET):
@@ -91,9 +93,12 @@ def from_rows(columns: Types, rows: Iterable[Sequence[object]]) -> Loaded:
     def fill() -> None:
         fields = ", ".join(f"{_name(c.name)} {SQL_TYPES[c.type]}" for c in schema.columns)
         connection.execute(f"CREATE TEMP TABLE {_RAW} ({fields})")
-        marks = ", ".join("?" for _ in schema.columns)
-        if given := [list(row) for row in rows]:
-            connection.executemany(f"INSERT INTO {_RAW} VALUES ({marks})", given)  # noqa: S608
+        marks = f"({', '.join('?' for _ in schema.columns)})"
+        given = [list(row) for row in rows]
+        for start in range(0, len(given), _AT_ONCE):
+            some = given[start : start + _AT_ONCE]
+            values = ", ".join([marks] * len(some))
+            connection.execute(f"INSERT INTO {_RAW} VALUES {values}", list(itertools.chain.from_iterable(some)))  # noqa: S608
 
     quietly("read", fill)
     return _load(connection, _RAW, quietly("read", lambda: _storage(connection, _RAW)), schema)
@@ -144,8 +149,8 @@ def _connect(threads: int | None) -> Connection:
     return quietly("open", connect)
 
 
-def _read_csv(connection: Connection, pattern: str, names: tuple[str, ...], mark: str) -> None:
-    """Every cell as text; a row with too few or too many cells is an error, not a guess."""
+def _read_csv(connection: Connection, pattern: str, names: tuple[str, ...], mark: str) -> bool:
+    """Every cell as text; a row with too few or too many cells is an error, not a guess. False if there is no row."""
     fields = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in names)
     options = (
         f"auto_detect = false, header = true, delim = {_text(mark)}, quote = '\"', escape = '\"', nullstr = '', "
@@ -153,9 +158,7 @@ def _read_csv(connection: Connection, pattern: str, names: tuple[str, ...], mark
     )
     scan = f"read_csv({_text(pattern)}, {options})"
     connection.execute(f"CREATE TEMP TABLE {_RAW} AS SELECT * FROM {scan}")  # noqa: S608
-    one = connection.execute(f"SELECT 1 FROM {_RAW} LIMIT 1").fetchall()  # noqa: S608
-    if not one:
-        raise EOFError
+    return bool(connection.execute(f"SELECT 1 FROM {_RAW} LIMIT 1").fetchall())  # noqa: S608
 
 
 def _attach(connection: Connection, file: Path, table: str | None) -> str:

@@ -14,6 +14,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
+from dosimeter.sources.terms import both, case
 from dosimeter.sources.typed import MOMENT, Stored, matches, not_nan, try_cast
 
 if TYPE_CHECKING:
@@ -56,26 +57,23 @@ def _spelled(words: exp.Expr) -> exp.Expr:
 
     string = exp.Literal.string
     number, moment = try_cast(words, "DOUBLE"), try_cast(try_cast(words, "TIMESTAMP"), "TEXT")
-    counted = (
-        exp.Case()
-        .when(exp.EQ(this=words.copy(), expression=string("")), exp.null())
-        .when(exp.Not(this=exp.Is(this=number, expression=exp.null())), _spelled_number(words, number))
-        .when(matches(words, MOMENT), exp.Coalesce(this=moment, expressions=[words.copy()]))
-        .else_(words.copy())
+    counted = case(
+        (exp.EQ(this=words.copy(), expression=string("")), exp.null()),
+        (exp.Not(this=exp.Is(this=number, expression=exp.null())), _spelled_number(words, number)),
+        (matches(words, MOMENT), exp.Coalesce(this=moment, expressions=[words.copy()])),
+        default=words.copy(),
     )
     word = exp.Lower(this=words.copy())
-    named = (
-        exp.Case()
-        .when(exp.EQ(this=word.copy(), expression=string("nan")), exp.null())
-        .when(exp.In(this=word.copy(), expressions=[string("inf"), string("infinity")]), string("inf"))
-        .when(exp.In(this=word.copy(), expressions=[string("true"), string("false")]), word.copy())
-        .else_(words.copy())
+    named = case(
+        (exp.EQ(this=word.copy(), expression=string("nan")), exp.null()),
+        (exp.In(this=word.copy(), expressions=[string("inf"), string("infinity")]), string("inf")),
+        (exp.In(this=word.copy(), expressions=[string("true"), string("false")]), word.copy()),
+        default=words.copy(),
     )
-    return (
-        exp.Case()
-        .when(exp.LT(this=words.copy(), expression=string(":")), counted)
-        .when(exp.LTE(this=exp.Length(this=words.copy()), expression=exp.Literal.number(8)), named)
-        .else_(words.copy())
+    return case(
+        (exp.LT(this=words.copy(), expression=string(":")), counted),
+        (exp.LTE(this=exp.Length(this=words.copy()), expression=exp.Literal.number(8)), named),
+        default=words.copy(),
     )
 
 
@@ -88,7 +86,7 @@ def _number(number: exp.Expr) -> exp.Expr:
     whole = exp.EQ(this=number.copy(), expression=exp.Floor(this=number.copy()))
     as_whole = try_cast(try_cast(number, "BIGINT"), "TEXT")
     as_written = try_cast(not_nan(number), "TEXT")
-    return exp.Case().when(exp.and_(small, whole), as_whole).else_(as_written)
+    return case((both(small, whole), as_whole), default=as_written)
 
 
 def _spelled_number(words: exp.Expr, number: exp.Expr) -> exp.Expr:
@@ -97,7 +95,7 @@ def _spelled_number(words: exp.Expr, number: exp.Expr) -> exp.Expr:
 
     digits = exp.RegexpLike(this=words.copy(), expression=exp.Literal.string("^[0-9]{16,38}$|^-[0-9]{16,38}$"))
     as_digits = try_cast(try_cast(words, "DECIMAL(38, 0)"), "TEXT")
-    return exp.Case().when(digits, exp.Coalesce(this=as_digits, expressions=[words.copy()])).else_(_number(number))
+    return case((digits, exp.Coalesce(this=as_digits, expressions=[words.copy()])), default=_number(number))
 
 
 def digest_of_sums(names: tuple[str, ...], rows: int, low: int, high: int) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dosimeter.queries.frame import Value
 from dosimeter.queries.schema import ColumnType
-from dosimeter.sources.constants import double, whole
+from dosimeter.sources.terms import case, double, whole
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -28,12 +28,11 @@ def on_lattice(value: Value, column: exp.Expr) -> exp.Expr:
         half = double(Decimal("0.5"))
         up = exp.Floor(this=exp.Add(this=number.copy(), expression=half))
         down = exp.Neg(this=exp.Floor(this=exp.Sub(this=half.copy(), expression=number.copy())))
-        rounded = (
-            exp.Case()
-            .when(exp.LTE(this=number.copy(), expression=double(Decimal(spot.lower))), double(Decimal(spot.lower)))
-            .when(exp.GTE(this=number.copy(), expression=double(Decimal(spot.upper))), double(Decimal(spot.upper)))
-            .when(exp.LT(this=number.copy(), expression=double(Decimal(0))), down)
-            .else_(up)
+        rounded = case(
+            (exp.LTE(this=number.copy(), expression=double(Decimal(spot.lower))), double(Decimal(spot.lower))),
+            (exp.GTE(this=number.copy(), expression=double(Decimal(spot.upper))), double(Decimal(spot.upper))),
+            (exp.LT(this=number.copy(), expression=double(Decimal(0))), down),
+            default=up,
         )
         steps = exp.cast(rounded, "BIGINT")
     if not value.column.nullable:
@@ -48,24 +47,25 @@ def _integer_steps(value: Value, column: exp.Expr, ratio: Fraction) -> exp.Expr:
     spot = value.lattice
     a, b = ratio.numerator, ratio.denominator
     least, most = (spot.lower * a) // b, -((-spot.upper * a) // b)  # around the bounds, so products fit 64 bits
-    clipped = (
-        exp.Case()
-        .when(exp.LT(this=column.copy(), expression=whole(least)), exp.cast(whole(least), "BIGINT"))
-        .when(exp.GT(this=column.copy(), expression=whole(most)), exp.cast(whole(most), "BIGINT"))
-        .else_(column.copy())
-    )
+    clipped = _clipped(column, least, most)
     if a == 1:
         steps: exp.Expr = clipped if b == 1 else exp.Mul(this=clipped, expression=whole(b))
     else:
         doubled = exp.Mul(this=exp.Abs(this=clipped.copy()), expression=whole(2 * b))
         rounded = exp.IntDiv(this=exp.paren(exp.Add(this=doubled, expression=whole(a))), expression=whole(2 * a))
         negative = exp.LT(this=column.copy(), expression=whole(0))
-        steps = exp.Case().when(negative, exp.Neg(this=exp.paren(rounded))).else_(rounded.copy())
+        steps = case((negative, exp.Neg(this=exp.paren(rounded))), default=rounded.copy())
     if least * b == spot.lower * a and most * b == spot.upper * a:
         return steps
-    return (
-        exp.Case()
-        .when(exp.LT(this=steps, expression=whole(spot.lower)), exp.cast(whole(spot.lower), "BIGINT"))
-        .when(exp.GT(this=steps.copy(), expression=whole(spot.upper)), exp.cast(whole(spot.upper), "BIGINT"))
-        .else_(steps.copy())
+    return _clipped(steps, spot.lower, spot.upper)
+
+
+def _clipped(number: exp.Expr, lower: int, upper: int) -> exp.Expr:
+    """A whole number pulled into [lower, upper]; a missing one stays missing."""
+    from sqlglot import exp
+
+    return case(
+        (exp.LT(this=number.copy(), expression=whole(lower)), exp.cast(whole(lower), "BIGINT")),
+        (exp.GT(this=number.copy(), expression=whole(upper)), exp.cast(whole(upper), "BIGINT")),
+        default=number.copy(),
     )

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from dosimeter.queries.frame import COUNT, Frame, KeyAxis
 from dosimeter.sources.cells import bin_of, key_match, key_table, within_bins
 from dosimeter.sources.compiled import compiled, present
-from dosimeter.sources.constants import whole
 from dosimeter.sources.onlattice import on_lattice
+from dosimeter.sources.terms import whole
 
 if TYPE_CHECKING:
     from sqlglot import exp

@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from dosimeter.queries.schema import ColumnType
+from dosimeter.sources.terms import case
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -85,9 +86,7 @@ def try_cast(cell: exp.Expr, kind: str) -> exp.Expr:
 
 def when(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
     """The value where the condition holds, else NULL."""
-    from sqlglot import exp
-
-    return exp.Case().when(condition, value)
+    return case((condition, value))
 
 
 def not_nan(number: exp.Expr) -> exp.Expr:
@@ -117,7 +116,7 @@ def _real(cell: exp.Expr, stored: Stored) -> exp.Expr:
     if stored is Stored.REAL:
         return not_nan(try_cast(cell, "DOUBLE"))
     words = cell if stored is Stored.TEXT else try_cast(cell, "TEXT")
-    return when(exp.or_(matches(words, NUMBER), matches(words, ENDLESS)), try_cast(words, "DOUBLE"))
+    return when(exp.Or(this=matches(words, NUMBER), expression=matches(words, ENDLESS)), try_cast(words, "DOUBLE"))
 
 
 def _text(cell: exp.Expr, stored: Stored) -> exp.Expr:
@@ -134,7 +133,7 @@ def _boolean(cell: exp.Expr, stored: Stored) -> exp.Expr:
         return cell.copy()
     words = exp.Lower(this=exp.Trim(this=cell.copy() if stored is Stored.TEXT else try_cast(cell, "TEXT")))
     yes, no = (exp.In(this=words.copy(), expressions=[exp.Literal.string(w) for w in each]) for each in (YES, NO))
-    return exp.Case().when(yes, exp.true()).when(no, exp.false())
+    return case((yes, exp.true()), (no, exp.false()))
 
 
 def _dated(cell: exp.Expr, stored: Stored, kind: ColumnType, pattern: str) -> exp.Expr:

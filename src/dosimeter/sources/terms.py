@@ -1,4 +1,4 @@
-"""Constants in an engine's terms: every one carries the type it has, so that no engine converts a column instead."""
+"""Small parts of a tree. Every constant carries its type, so that no engine converts a column instead."""
 
 from __future__ import annotations
 
@@ -46,3 +46,20 @@ def double(number: Decimal) -> exp.Expr:
     from sqlglot import exp
 
     return exp.cast(exp.Literal.string(str(number)), "DOUBLE")
+
+
+def case(*branches: tuple[exp.Expr, exp.Expr], default: exp.Expr | None = None) -> exp.Expr:
+    """CASE WHEN condition THEN value ... ELSE default END; NULL without a default. The parts are not copied."""
+    from sqlglot import exp
+
+    return exp.Case(ifs=[exp.If(this=condition, true=value) for condition, value in branches], default=default)
+
+
+def both(*conditions: exp.Expr) -> exp.Expr:
+    """All conditions, in parentheses. The parts are not copied."""
+    from sqlglot import exp
+
+    joined = conditions[0]
+    for condition in conditions[1:]:
+        joined = exp.And(this=joined, expression=condition)
+    return exp.Paren(this=joined)
