@@ -153,3 +153,13 @@ def test_a_million_wide_is_as_quick_as_one() -> None:
     wide = p.discrete_gaussian_delta("1e6", 10**6, 1)
     assert abs(wide / p.gaussian_delta(1, 1) - 1) < Decimal("1e-10")
     assert p.discrete_gaussian_sigma(10**6, 1, "1e-9") > 10**6
+
+
+@pytest.mark.parametrize("scale", ["1e-300", "1e-20", "1e-5", "1e12"])
+@pytest.mark.parametrize("epsilon", ["-1", "0", "1", "1e12"])
+def test_extreme_scales_answer(scale: str, epsilon: str) -> None:
+    """From no noise at all to a million million steps, every profile is a probability and every sum ends."""
+    for delta in (p.discrete_gaussian_delta(scale, 1, epsilon), p.discrete_laplace_delta(scale, 1, epsilon)):
+        assert 0 <= delta <= 1
+    assert 1 <= p.discrete_gaussian_norm(scale) <= 3 * max(Decimal(1), Decimal(scale))
+    assert 0 < p.discrete_gaussian_variance(scale) <= max(Decimal(scale) ** 2, Decimal("1e-300")) * Decimal("1.0001")

@@ -69,6 +69,8 @@ def _direct(s: Ball, first: int) -> Ball:
     step = (-1 / (s * s)).exp()  # each ratio of neighbours is the last one times this
     term, ratio = (-(ball(first) ** 2) / (2 * s * s)).exp(), (-ball(2 * first + 1) / (2 * s * s)).exp()
     total, enough = term, _smallest(term)
+    if not enough > 0:  # an exponent so large that the ball has no digits: all that is known is an upper bound
+        return _plus_up_to(2 * term.upper())
     while True:
         term = term * ratio
         ratio = ratio * step
