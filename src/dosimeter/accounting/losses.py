@@ -11,10 +11,13 @@ from typing import Any, Protocol
 
 from dosimeter.accounting.tables import approx, gdp, pure, rdp, zcdp
 from dosimeter.accounting.tables.terms import Table, Terms
-from dosimeter.errors import InputError
-from dosimeter.events import Event
+from dosimeter.errors import InputError, NotionError
+from dosimeter.events import Event, relations_of, require_relation
+from dosimeter.events.event import require_event
 from dosimeter.events.opening import open_event
+from dosimeter.events.sampled import EVERY_RELATION
 from dosimeter.exact import Number, amount, show
+from dosimeter.neighbours import NeighbouringRelation
 from dosimeter.notions import Loss
 
 TABLES: dict[str, Table] = {"pure": pure.TABLE, "zcdp": zcdp.TABLE, "rdp": rdp.TABLE, "gdp": gdp.TABLE}
@@ -30,24 +33,34 @@ class HasNotion(Protocol):
         ...
 
 
-def loss_for(event: Event, filter: HasNotion, *, delta: Number | None = None) -> Loss:  # noqa: A002
+def loss_for(
+    event: Event,
+    filter: HasNotion,  # noqa: A002
+    *,
+    delta: Number | None = None,
+    relation: NeighbouringRelation | str | None = None,
+) -> Loss:
     """What an event costs in the notion of a filter.
 
     Guarantee:
         The event's release satisfies the returned guarantee, every number rounded against the spender, for neighbours
         within the event's sensitivity. Parts of an event must have parameters fixed before the first of them runs.
+        An event on a sample is priced under the relations of its sampling scheme only.
 
     Args:
         event: what is released.
         filter: its `notion` decides the unit, its `orders` (Renyi filters) where divergences are stated.
         delta: used in the notion "approx" only: the failure probability, in [1e-300, 1), at which mechanisms without
             an (epsilon, delta) guarantee of their own (Gaussian noise) are stated. It is for the whole event.
+        relation: the account's neighbouring relation. It may be left out for events whose price is the same under any
+            (those without sampling), since their sensitivity was stated for the account's.
 
     Returns:
         PureDP, ApproxDP, ZCDP, RDP or GDP, as the filter takes it.
 
     Raises:
         NoGuaranteeError: no theorem holds the event in this notion; says why and what to do.
+        NotionError: the event's sampling scheme says nothing about this relation, or no relation was given for it.
         InputError: not an event; a number outside its range; a notion that no filter adds up.
 
     Reference:
@@ -57,6 +70,7 @@ def loss_for(event: Event, filter: HasNotion, *, delta: Number | None = None) ->
         orders=tuple(getattr(filter, "orders", ())),
         delta=None if delta is None else amount(delta, "delta", round_up=False, below_one=True),
     )
+    _check_relation(event, relation)
     parts = tuple(open_event(event).items())
     if filter.notion == "approx":
         return approx.charge(parts, terms)
@@ -66,3 +80,16 @@ def loss_for(event: Event, filter: HasNotion, *, delta: Number | None = None) ->
     priced: list[Any] = [table[type(leaf)](leaf, terms).repeat(count) for leaf, count in parts]  # type: ignore[union-attr]
     total: Loss = reduce(lambda a, b: a.compose(b), priced)
     return total
+
+
+def _check_relation(event: Event, relation: NeighbouringRelation | str | None) -> None:
+    require_event(event)
+    if relation is not None:
+        require_relation(event, relation)
+    elif (speaks_of := relations_of(event)) != EVERY_RELATION:
+        if not speaks_of:
+            require_relation(event, NeighbouringRelation.ADD_REMOVE)
+        raise NotionError(
+            f"an event on a sample has a price under {' or '.join(sorted(speaks_of))} only; say which neighbours the "
+            "account speaks of (relation=...)"
+        )

@@ -12,6 +12,14 @@ from dosimeter.events.event import (
     Repeated,
 )
 from dosimeter.events.jsonform import event_from_json, event_to_json, loss_from_json, loss_to_json
+from dosimeter.events.sampled import (
+    FixedSizeSampled,
+    PoissonSampled,
+    RandomAllocation,
+    WithReplacementSampled,
+    relations_of,
+    require_relation,
+)
 
 __all__ = [
     "Composed",
@@ -19,12 +27,18 @@ __all__ = [
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Event",
+    "FixedSizeSampled",
     "Gaussian",
     "Laplace",
+    "PoissonSampled",
+    "RandomAllocation",
     "RandomizedResponse",
     "Repeated",
+    "WithReplacementSampled",
     "event_from_json",
     "event_to_json",
     "loss_from_json",
     "loss_to_json",
+    "relations_of",
+    "require_relation",
 ]

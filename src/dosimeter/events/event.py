@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import ClassVar, TypeAlias
 
 from dosimeter.errors import InputError
+from dosimeter.events.sampled import FixedSizeSampled, PoissonSampled, RandomAllocation, WithReplacementSampled
 from dosimeter.exact import ONE, ZERO, amount, count
 from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, PureDP
 
@@ -138,7 +139,18 @@ class Composed:
 
 
 Event: TypeAlias = (
-    Gaussian | DiscreteGaussian | Laplace | DiscreteLaplace | RandomizedResponse | Declared | Repeated | Composed
+    Gaussian
+    | DiscreteGaussian
+    | Laplace
+    | DiscreteLaplace
+    | RandomizedResponse
+    | Declared
+    | Repeated
+    | Composed
+    | PoissonSampled
+    | FixedSizeSampled
+    | WithReplacementSampled
+    | RandomAllocation
 )
 EVENT_TYPES = (
     Gaussian,
@@ -149,6 +161,10 @@ EVENT_TYPES = (
     Declared,
     Repeated,
     Composed,
+    PoissonSampled,
+    FixedSizeSampled,
+    WithReplacementSampled,
+    RandomAllocation,
 )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from dosimeter.errors import InputError
 from dosimeter.events.event import EVENT_TYPES, Composed, Declared, Event, Repeated, require_event
+from dosimeter.events.sampled import SAMPLED_TYPES
 from dosimeter.exact import show, text
 from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, Loss, ProbabilisticDP, PureDP
 
@@ -41,6 +42,9 @@ def event_to_json(event: Event) -> dict[str, Any]:
         return {"kind": event.kind, "events": [event_to_json(part) for part in event.events]}
     if isinstance(event, Declared):
         return {"kind": event.kind, "loss": loss_to_json(event.loss), "reason": event.reason}
+    if isinstance(event, SAMPLED_TYPES):
+        own = {f.name: _plain(getattr(event, f.name)) for f in fields(event) if f.name != "event"}
+        return {"kind": event.kind, **own, "event": event_to_json(event.event)}
     return {"kind": event.kind, **{f.name: _plain(getattr(event, f.name)) for f in fields(event)}}
 
 
@@ -49,7 +53,7 @@ def event_from_json(data: object, _depth: int = 0) -> Event:
     if _depth > MAX_DEPTH:
         raise InputError(f"an event is nested deeper than {MAX_DEPTH}; flatten it")
     kind, rest = _named(data, "kind", _EVENTS)
-    if kind is Repeated and "event" in rest:
+    if (kind is Repeated or kind in SAMPLED_TYPES) and "event" in rest:
         rest["event"] = event_from_json(rest["event"], _depth + 1)
     if kind is Composed and isinstance(rest.get("events"), list):
         rest["events"] = tuple(event_from_json(part, _depth + 1) for part in rest["events"])

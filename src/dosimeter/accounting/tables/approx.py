@@ -11,16 +11,28 @@ from decimal import Decimal
 from functools import reduce
 from typing import Any
 
-from dosimeter.accounting.tables import gdp, rdp, zcdp
+from dosimeter.accounting.sampling import sampled_epsilon
+from dosimeter.accounting.tables import gdp, rdp, sampled, zcdp
 from dosimeter.accounting.tables.terms import Table, Terms, ratio
-from dosimeter.errors import NoGuaranteeError
+from dosimeter.errors import InputError, NoGuaranteeError
 from dosimeter.events import Declared, DiscreteLaplace, Laplace, RandomizedResponse
+from dosimeter.events.opening import open_event
+from dosimeter.events.sampled import SAMPLED_TYPES
 from dosimeter.exact import ONE, ZERO
 from dosimeter.notions import RDP, ApproxDP, PureDP
 from dosimeter.notions.convert import gdp_to_approx, rdp_to_approx, zcdp_to_approx
+from dosimeter.notions.rdp import LARGEST_ORDER
 
 Parts = Sequence[tuple[Any, int]]
 _NOTHING = ApproxDP(ZERO)
+SAMPLED_ORDERS = tuple(
+    Decimal(order)
+    for line in (
+        "1.05 1.1 1.25 1.5 1.75 2 2.25 2.5 2.75 3 3.25 3.5 3.75 4 4.5 5 5.5 6 6.5 7 7.5 8 8.5 9 9.5 10 11 12 13 14 15",
+        "16 18 20 22 24 26 28 30 32 36 40 44 48 56 64 80 96 128 192 256 384 512 1024 2048 4096 10000",
+    )
+    for order in line.split()
+)
 
 
 def charge(parts: Parts, terms: Terms) -> ApproxDP:
@@ -68,6 +80,8 @@ def _own(event: Any) -> ApproxDP:
 
 def _fold(parts: Parts, delta: Decimal) -> ApproxDP:
     """Fold parts that have no pair of their own in the sharpest notion that holds all of them, then convert once."""
+    if any(isinstance(part, SAMPLED_TYPES) for part, _ in parts):
+        return _fold_sampled(parts, delta)
     if all(_fits(gdp.TABLE, part) for part, _ in parts):
         return gdp_to_approx(_sum(gdp.TABLE, parts, Terms()), target_delta=delta)
     if all(_fits(zcdp.TABLE, part) for part, _ in parts):
@@ -75,6 +89,45 @@ def _fold(parts: Parts, delta: Decimal) -> ApproxDP:
     known = [part.loss.orders for part, _ in parts if isinstance(part, Declared) and isinstance(part.loss, RDP)]
     orders = min(known, key=lambda each: each[-1])  # within every declared range
     return rdp_to_approx(_sum(rdp.TABLE, parts, Terms(orders)), target_delta=delta)
+
+
+def _fold_sampled(parts: Parts, delta: Decimal) -> ApproxDP:
+    """The least of: one release by its exact profile, Renyi sums at many orders, and what holds without sampling."""
+    offers: list[ApproxDP] = []
+    reasons: list[str] = []
+    ways: list[Callable[[], ApproxDP]] = [
+        lambda: gdp_to_approx(_sum(gdp.TABLE, parts, Terms()), target_delta=delta),
+        lambda: zcdp_to_approx(_sum(zcdp.TABLE, parts, Terms()), target_delta=delta),
+        lambda: rdp_to_approx(_sum(rdp.TABLE, parts, Terms(_orders(parts))), target_delta=delta),
+    ]
+    if len(parts) == 1 and parts[0][1] == 1:
+        ways.append(lambda: ApproxDP(sampled_epsilon(parts[0][0], delta=delta), delta))
+    for way in ways:
+        try:
+            offers.append(way())
+        except (NoGuaranteeError, InputError) as error:
+            reasons.append(str(error))
+    if not offers:
+        raise NoGuaranteeError(reasons[0])
+    return min(offers, key=lambda loss: loss.epsilon)
+
+
+def _orders(parts: Parts) -> tuple[Decimal, ...]:
+    """Renyi orders at which everything is known; the best of them is taken, which is sound for a fixed plan."""
+    try:
+        _sum(rdp.TABLE, parts, Terms(SAMPLED_ORDERS[-1:]))
+    except NoGuaranteeError:
+        top = min(_top(part) for part, _ in parts)
+        return tuple(order for order in SAMPLED_ORDERS if order <= top) or (top,)
+    return SAMPLED_ORDERS
+
+
+def _top(event: Any) -> Decimal:
+    """The largest order at which a declared Renyi guarantee inside the event is known."""
+    if isinstance(event, Declared) and isinstance(event.loss, RDP):
+        return event.loss.orders[-1]
+    inner = open_event(event.event) if isinstance(event, SAMPLED_TYPES) else {}
+    return min((_top(leaf) for leaf in inner), default=LARGEST_ORDER)
 
 
 def _fits(table: Table, event: Any) -> bool:
@@ -101,4 +154,5 @@ _STATED: dict[type, Callable[[Any], ApproxDP | None]] = {
     DiscreteLaplace: lambda event: ApproxDP(ratio(event)),
     RandomizedResponse: lambda event: ApproxDP(event.epsilon, event.delta),
     Declared: _declared,
+    **dict.fromkeys(SAMPLED_TYPES, sampled.stated),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dosimeter.accounting.tables import sampled
 from dosimeter.accounting.tables.terms import Table, Terms, cannot, declared, gaussian_mu, ratio
 from dosimeter.events import Declared, DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, RandomizedResponse
 from dosimeter.notions import GDP, ApproxDP, Loss, PureDP
@@ -51,4 +52,5 @@ TABLE: Table = {
     DiscreteLaplace: _laplace,
     RandomizedResponse: _response,
     Declared: _declared,
+    **sampled.rows("gdp", lambda: TABLE),
 }

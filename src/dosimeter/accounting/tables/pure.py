@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dosimeter.accounting.tables import sampled
 from dosimeter.accounting.tables.terms import Table, Terms, cannot, declared, ratio
 from dosimeter.errors import NoGuaranteeError
 from dosimeter.events import Declared, DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, RandomizedResponse
@@ -46,4 +47,5 @@ TABLE: Table = {
     DiscreteLaplace: _laplace,
     RandomizedResponse: _response,
     Declared: _declared,
+    **sampled.rows("pure", lambda: TABLE),
 }

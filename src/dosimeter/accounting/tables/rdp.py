@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
+from dosimeter.accounting.tables import sampled
 from dosimeter.accounting.tables.terms import Table, Terms, declared, gaussian_rho, ratio
 from dosimeter.errors import NoGuaranteeError
 from dosimeter.events import Declared, DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, RandomizedResponse
@@ -74,4 +75,5 @@ TABLE: Table = {
     DiscreteLaplace: _discrete_laplace,
     RandomizedResponse: _response,
     Declared: _declared,
+    **sampled.rows("rdp", lambda: TABLE),
 }

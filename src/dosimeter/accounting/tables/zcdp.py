@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dosimeter.accounting.tables import sampled
 from dosimeter.accounting.tables.terms import Table, Terms, declared, gaussian_rho, ratio
 from dosimeter.events import Declared, DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, RandomizedResponse
 from dosimeter.notions import GDP, ZCDP, ApproxDP, Loss, PureDP
@@ -51,4 +52,5 @@ TABLE: Table = {
     DiscreteLaplace: _discrete_laplace,
     RandomizedResponse: _response,
     Declared: _declared,
+    **sampled.rows("zcdp", lambda: TABLE),
 }
