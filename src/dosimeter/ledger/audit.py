@@ -142,7 +142,7 @@ class _Fold:
         """Check the next record and fold it."""
         _need(record.seq == number, f"record {number} is missing: the next one is numbered {record.seq}")
         _need(record.account_id == self.account_id, "it belongs to another account")
-        _need(record.digest == record.expected_digest(), "a column was changed: the digest is another")
+        _need(record.is_intact(), "a column was changed: the digest is another")
         _need(record.previous == self.digest, "the chain is broken: it does not follow the record before it")
         kind, body = Kind(record.kind), parse(record.body)
         _need(canonical(body) == record.body, "its body is not canonical JSON")
@@ -161,7 +161,7 @@ class _Fold:
         _need(head.epoch == self.epoch, f"the head says epoch {head.epoch}, the records say {self.epoch}")
         folded = canonical(self.account.filter.state_to_json(self.state))
         _need(head.state == folded, "the stored state is not what the records fold to")
-        _need(head.seal == head.expected_seal(self.key.key), "the head's seal is another: it was edited")
+        _need(head.is_intact(self.key.key), "the head's seal is another: it was edited")
         expected = {("name", name) for name in self.names} | {("content", mac) for mac in self.contents}
         _need(set(identities) == expected, "the names or contents it answers to are not those in its records")
         _need(

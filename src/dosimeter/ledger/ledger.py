@@ -11,7 +11,6 @@ sequence of reservations, in the order in which the store committed them, and th
 
 from __future__ import annotations
 
-import hmac
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -138,7 +137,8 @@ class Ledger:
     def accounts(self) -> list[Account]:
         """Every account, oldest first."""
         with self._store.read() as view:
-            return [self._account(view, account_id) for account_id in view.account_ids()]
+            found = [self._account(view, account_id) for account_id in view.account_ids()]
+        return sorted(found, key=lambda account: (account.opened_at, account.id))
 
     def accept_data_change(
         self, account: Account, identity: DatasetIdentity, *, reason: str, authorised_by: str
@@ -382,7 +382,7 @@ class Ledger:
             first = view.first(account_id)
             if first is None or first.seq != 1 or first.kind != Kind.OPENED:
                 raise LedgerCorrupt(f"account {account_id} has no opening record; run the audit")
-            if first.digest != first.expected_digest():
+            if not first.is_intact():
                 raise LedgerCorrupt(f"the opening record of account {account_id} was altered; run the audit")
             try:
                 known = account_from_json(account_id, 1, first.recorded_at, first.content())
@@ -395,7 +395,7 @@ class Ledger:
         head = view.head(account_id)
         if head is None:
             raise _not_found(account_id)
-        if not hmac.compare_digest(head.seal, head.expected_seal(self._key.key)):
+        if not head.is_intact(self._key.key):
             raise LedgerCorrupt(f"the state of account {account_id} was altered outside Dosimeter; run the audit")
         return head
 

@@ -101,6 +101,7 @@ def reserve(
     rule = account.filter
     now = standing(history) if history else _NEW
     if history:
+        _require_intact(history)
         _same_body(account, history[0], request)
     if now.status is Status.SETTLED and now.reservation and now.last:
         loss = loss_from_json(now.reservation.content()["loss"])
@@ -140,6 +141,13 @@ def _body(request: Request, priced: Charge, *, middle: str = "", end: str = "") 
     )
 
 
+def _require_intact(history: Sequence[Record]) -> None:
+    """What is read back to be released or given back is checked first; a retry is rare enough for that."""
+    for record in history:
+        if not record.is_intact():
+            raise LedgerCorrupt(f"record {record.seq} was altered outside Dosimeter; run the audit")
+
+
 def _same_body(account: Account, first: Record, request: Request) -> None:
     """What makes two requests of one id the same request."""
     asked = {
@@ -163,6 +171,7 @@ def settle(
     """Store the noisy answer (and its canonical JSON) of a reservation; the first one stored is the answer for ever."""
     reservation, ending, _ = _reservation(history, entry, request_id)
     if ending is not None and ending.kind == Kind.SETTLED:
+        _require_intact(history)
         return None, Settled(account_id, entry, request_id, ending.content()["answer"], first=False)
     if ending is not None:
         raise LedgerError(f"reservation {entry} of request {request_id!r} was voided; its answer must not be released")
@@ -187,6 +196,7 @@ def void(
         LedgerError: the caller is not the live first holder, or the reservation was settled, taken over, or belongs
             to a closed epoch. The charge stays spent.
     """
+    _require_intact(history)
     reservation, ending, taken_over = _reservation(history, reserved.entry, reserved.request_id)
     what = f"reservation {reserved.entry} of request {reserved.request_id!r}"
     stored = str(reservation.content().get("void"))

@@ -32,7 +32,7 @@ class Reading(Protocol):
         ...
 
     def account_ids(self) -> Sequence[str]:
-        """Every account, oldest first."""
+        """Every account, in any order."""
         ...
 
     def owner(self, kind: IdentityKind, value: str) -> str | None:

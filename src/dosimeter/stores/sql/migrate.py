@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Final
 
@@ -9,6 +10,7 @@ from sqlalchemy import Connection
 
 REVISIONS: Final = ("0001", "0002")  # in order; a database at any other revision is of a newer version
 NEWEST: Final = REVISIONS[-1]
+_ONE_AT_A_TIME: Final = threading.Lock()  # Alembic keeps its context in module globals
 
 
 def upgrade(connection: Connection, to: str = NEWEST) -> None:
@@ -19,4 +21,5 @@ def upgrade(connection: Connection, to: str = NEWEST) -> None:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
     config.attributes["connection"] = connection
-    command.upgrade(config, to)
+    with _ONE_AT_A_TIME:
+        command.upgrade(config, to)

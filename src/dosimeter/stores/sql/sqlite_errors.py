@@ -12,7 +12,7 @@ from typing import Final
 
 from sqlalchemy.exc import DBAPIError
 
-from dosimeter.errors import LedgerCorrupt, LedgerError, LedgerUnavailable
+from dosimeter.errors import LedgerCorrupt, LedgerError, LedgerUnavailable, LedgerVersionError
 
 _UNAVAILABLE: Final[dict[int, str]] = {
     sqlite3.SQLITE_BUSY: "is locked by another process for longer than the wait; nothing was written, try again",
@@ -47,10 +47,15 @@ def translated(path: str) -> Iterator[None]:
         raise LedgerUnavailable(f"the ledger {path} cannot be reached: {error.strerror}; check the path") from None
 
 
-def translate(error: BaseException | None, path: str) -> LedgerError:
-    """The ledger's error for one of the driver's."""
+def translate(error: BaseException | None, path: str, *, was_ledger: bool = False) -> LedgerError:
+    """The ledger's error for one of the driver's; `was_ledger`: the file was recognised before this happened."""
     code = getattr(error, "sqlite_errorcode", None)
     primary = code & 0xFF if isinstance(code, int) else None
+    if primary == sqlite3.SQLITE_ERROR and was_ledger:
+        return LedgerVersionError(
+            f"the ledger {path} has other tables than when it was opened: a newer Dosimeter uses it now; "
+            "install the newest version everywhere, then open it again"
+        )
     if primary in _CORRUPT:
         return LedgerCorrupt(f"the ledger {path} {_CORRUPT[primary]}")
     if primary in _UNAVAILABLE:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -22,7 +23,7 @@ from sqlalchemy.pool import NullPool
 
 from dosimeter.errors import InputError, LedgerCorrupt, LedgerError, LedgerUnavailable, LedgerVersionError
 from dosimeter.exact import show
-from dosimeter.ledger.record import LedgerKey
+from dosimeter.ledger.record import LedgerKey, Record
 from dosimeter.stores.sql import migrate
 from dosimeter.stores.sql.sqlite_errors import translate, translated
 from dosimeter.stores.sql.statements import Prepared, prepare
@@ -77,6 +78,22 @@ class LedgerFile:
             )
 
 
+class _Transaction(SQLTransaction):
+    """The shared verbs; a whole history is read even where a text in it is damaged, so that an audit can name it."""
+
+    def records(self, account_id: str) -> Sequence[Record]:
+        driver = self._cursor.connection
+        driver.text_factory = _whatever_is_there
+        try:
+            return super().records(account_id)
+        finally:
+            driver.text_factory = str
+
+
+def _whatever_is_there(text: bytes) -> str:
+    return text.decode("utf-8", "surrogateescape")
+
+
 class Connection:
     """One connection, used by one thread at a time. After `begin` comes `end`, whatever happened in between."""
 
@@ -86,18 +103,18 @@ class Connection:
         self._driver: sqlite3.Connection = raw.driver_connection
         self._cursor = self._driver.cursor()
         statements = _statements()
-        self._reading = SQLTransaction(self._cursor, statements, writing=False)
-        self._writing = SQLTransaction(self._cursor, statements, writing=True)
+        self._reading = _Transaction(self._cursor, statements, writing=False)
+        self._writing = _Transaction(self._cursor, statements, writing=True)
         self.broken = False
 
     def begin(self, *, writing: bool) -> SQLTransaction:
         """Begin, and hand out the verbs; when this fails nothing was begun."""
         try:
             self._cursor.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
-            self._check()
+            self._file.require_same()
         except sqlite3.Error as error:
             self._undo()
-            raise translate(error, self._file.path) from None
+            raise translate(error, self._file.path, was_ledger=True) from None
         except BaseException:
             self._undo()
             raise
@@ -112,14 +129,11 @@ class Connection:
                 self._undo()
                 if not isinstance(failed, sqlite3.Error):
                     raise
-                raise translate(failed, self._file.path) from None
+                raise translate(failed, self._file.path, was_ledger=True) from None
             return
         self._undo()
         if isinstance(error, sqlite3.Error):
-            raise translate(error, self._file.path) from None
-
-    def _check(self) -> None:
-        self._file.require_same()
+            raise translate(error, self._file.path, was_ledger=True) from None
 
     def _undo(self) -> None:
         try:
@@ -186,9 +200,20 @@ def _revision(engine: Engine, path: str) -> str:
         if found != APPLICATION_ID:
             raise LedgerCorrupt(f"{path} is the database of another application, not a ledger; give another path")
         revisions = connection.exec_driver_sql("SELECT version_num FROM dosimeter_version").scalars().all()
+        page = int(connection.exec_driver_sql("PRAGMA page_size").scalar_one())
+    if os.path.getsize(path) % page and not _has_log(path):  # SQLite would read what is missing as zeros
+        raise LedgerCorrupt(f"{path} ends in the middle of a page; restore it from a backup, nothing was reset")
     if len(revisions) != 1 or revisions[0] not in migrate.REVISIONS:
         raise _other_version(path, f"revision {show(revisions[0] if revisions else None)}")
     return str(revisions[0])
+
+
+def _has_log(path: str) -> bool:
+    """Whether a write-ahead log still holds pages, so that the file itself may be behind."""
+    try:
+        return os.path.getsize(f"{path}-wal") > 0
+    except OSError:
+        return False
 
 
 def _other_version(path: str, found: str) -> LedgerVersionError:
