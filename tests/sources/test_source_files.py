@@ -186,9 +186,7 @@ def test_links_and_relative_paths_are_followed(tmp_path, monkeypatch):
     write(tmp_path / "a.csv")
     (tmp_path / "link.csv").symlink_to(tmp_path / "a.csv")
     monkeypatch.chdir(tmp_path)
-    digests = {
-        DuckDBSource.open(p).content_digest() for p in ("./a.csv", "link.csv", b"a.csv")
-    }
+    digests = {DuckDBSource.open(p).content_digest() for p in ("./a.csv", "link.csv", b"a.csv")}
     assert len(digests) == 1
 
 

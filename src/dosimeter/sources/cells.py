@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dosimeter.queries.frame import BinAxis, KeyAxis
 from dosimeter.queries.schema import Column, ColumnType
-from dosimeter.sources.terms import both, case, double, key_literal, whole
+from dosimeter.sources.terms import case, double, joined, key_literal, whole
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -37,9 +37,12 @@ def within_bins(axis: BinAxis, column: exp.Expr) -> exp.Expr:
     from sqlglot import exp
 
     first, last = axis.edges[0], axis.edges[-1]
-    return both(
-        exp.GTE(this=column.copy(), expression=_edge(first, axis.column)),
-        exp.LTE(this=column.copy(), expression=_edge(last, axis.column, upper=True)),
+    return joined(
+        exp.And,
+        [
+            exp.GTE(this=column.copy(), expression=_edge(first, axis.column)),
+            exp.LTE(this=column.copy(), expression=_edge(last, axis.column, upper=True)),
+        ],
     )
 
 

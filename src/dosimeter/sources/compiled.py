@@ -18,7 +18,7 @@ from dosimeter.queries.condition import (
     Or,
 )
 from dosimeter.queries.schema import ColumnType
-from dosimeter.sources.terms import SQL_TYPES, double, whole
+from dosimeter.sources.terms import SQL_TYPES, cast, double, joined, whole
 from dosimeter.sources.typed import not_nan
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ def compiled(condition: Condition, names: dict[str, str]) -> exp.Expr:
 
     match condition:
         case And(parts) | Or(parts):
-            join = exp.and_ if isinstance(condition, And) else exp.or_
-            return exp.paren(join(*(compiled(part, names) for part in parts)))
+            connective = exp.And if isinstance(condition, And) else exp.Or
+            return joined(connective, [compiled(part, names) for part in parts])
         case Not(part):
-            return exp.Not(this=exp.paren(compiled(part, names)))
+            return exp.Not(this=exp.Paren(this=compiled(part, names)))
         case IsMissing(operand):
-            return exp.paren(exp.Is(this=_operand(operand, names), expression=exp.null()))
+            return exp.Paren(this=exp.Is(this=_operand(operand, names), expression=exp.null()))
         case In(operand, values):
             return exp.In(this=_operand(operand, names), expressions=[literal_of(value) for value in values])
         case Compare(op, left, right):
@@ -54,7 +54,7 @@ def _operand(operand: Operand, names: dict[str, str]) -> exp.Expr:
             return literal_of(operand)
         case Arithmetic(op, left, right):
             kinds = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
-            sides = [exp.cast(_operand(side, names), "DOUBLE") for side in (left, right)]
+            sides = [cast(_operand(side, names), "DOUBLE") for side in (left, right)]
             return not_nan(kinds[op](this=sides[0], expression=sides[1]))
 
 
@@ -65,7 +65,7 @@ def literal_of(literal: Literal) -> exp.Expr:
     if isinstance(value, bool):
         return exp.true() if value else exp.false()
     if isinstance(value, str):
-        return exp.cast(exp.Literal.string(value), SQL_TYPES[literal.type])
+        return cast(exp.Literal.string(value), SQL_TYPES[literal.type])
     return whole(int(value)) if literal.type is ColumnType.INTEGER else double(value)
 
 

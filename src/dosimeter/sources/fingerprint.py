@@ -14,7 +14,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from dosimeter.sources.terms import both, case
+from dosimeter.sources.terms import case, joined
 from dosimeter.sources.typed import MOMENT, Stored, matches, not_nan, try_cast
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _number(number: exp.Expr) -> exp.Expr:
     whole = exp.EQ(this=number.copy(), expression=exp.Floor(this=number.copy()))
     as_whole = try_cast(try_cast(number, "BIGINT"), "TEXT")
     as_written = try_cast(not_nan(number), "TEXT")
-    return case((both(small, whole), as_whole), default=as_written)
+    return case((joined(exp.And, [small, whole]), as_whole), default=as_written)
 
 
 def _spelled_number(words: exp.Expr, number: exp.Expr) -> exp.Expr:

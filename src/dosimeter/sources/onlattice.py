@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dosimeter.queries.frame import Value
 from dosimeter.queries.schema import ColumnType
-from dosimeter.sources.terms import case, double, whole
+from dosimeter.sources.terms import case, cast, double, whole
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -34,9 +34,9 @@ def on_lattice(value: Value, column: exp.Expr) -> exp.Expr:
             (exp.LT(this=number.copy(), expression=double(Decimal(0))), down),
             default=up,
         )
-        steps = exp.cast(rounded, "BIGINT")
+        steps = cast(rounded, "BIGINT")
     if not value.column.nullable:
-        steps = exp.Coalesce(this=steps, expressions=[exp.cast(whole(spot.lower), "BIGINT")])
+        steps = exp.Coalesce(this=steps, expressions=[cast(whole(spot.lower), "BIGINT")])
     return steps if not spot.centre else exp.Sub(this=steps, expression=whole(spot.centre))
 
 
@@ -52,9 +52,9 @@ def _integer_steps(value: Value, column: exp.Expr, ratio: Fraction) -> exp.Expr:
         steps: exp.Expr = clipped if b == 1 else exp.Mul(this=clipped, expression=whole(b))
     else:
         doubled = exp.Mul(this=exp.Abs(this=clipped.copy()), expression=whole(2 * b))
-        rounded = exp.IntDiv(this=exp.paren(exp.Add(this=doubled, expression=whole(a))), expression=whole(2 * a))
+        rounded = exp.IntDiv(this=exp.Paren(this=exp.Add(this=doubled, expression=whole(a))), expression=whole(2 * a))
         negative = exp.LT(this=column.copy(), expression=whole(0))
-        steps = case((negative, exp.Neg(this=exp.paren(rounded))), default=rounded.copy())
+        steps = case((negative, exp.Neg(this=exp.Paren(this=rounded))), default=rounded.copy())
     if least * b == spot.lower * a and most * b == spot.upper * a:
         return steps
     return _clipped(steps, spot.lower, spot.upper)
@@ -65,7 +65,7 @@ def _clipped(number: exp.Expr, lower: int, upper: int) -> exp.Expr:
     from sqlglot import exp
 
     return case(
-        (exp.LT(this=number.copy(), expression=whole(lower)), exp.cast(whole(lower), "BIGINT")),
-        (exp.GT(this=number.copy(), expression=whole(upper)), exp.cast(whole(upper), "BIGINT")),
+        (exp.LT(this=number.copy(), expression=whole(lower)), cast(whole(lower), "BIGINT")),
+        (exp.GT(this=number.copy(), expression=whole(upper)), cast(whole(upper), "BIGINT")),
         default=number.copy(),
     )

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from dosimeter.queries.query import Key
@@ -26,12 +28,12 @@ def key_literal(key: Key, kind: ColumnType) -> exp.Expr:
     from sqlglot import exp
 
     if key is None:
-        return exp.cast(exp.null(), SQL_TYPES[kind])
+        return cast(exp.null(), SQL_TYPES[kind])
     if isinstance(key, bool):
         return exp.true() if key else exp.false()
     if isinstance(key, int):
-        return exp.cast(whole(key), SQL_TYPES[kind])
-    return exp.cast(exp.Literal.string(key), SQL_TYPES[kind])
+        return cast(whole(key), SQL_TYPES[kind])
+    return cast(exp.Literal.string(key), SQL_TYPES[kind])
 
 
 def whole(number: int) -> exp.Expr:
@@ -45,7 +47,22 @@ def double(number: Decimal) -> exp.Expr:
     """A constant in double precision, by its text: the engine takes the nearest double."""
     from sqlglot import exp
 
-    return exp.cast(exp.Literal.string(str(number)), "DOUBLE")
+    return cast(exp.Literal.string(str(number)), "DOUBLE")
+
+
+def cast(node: exp.Expr, kind: str) -> exp.Expr:
+    """CAST(node AS kind). The node is not copied."""
+    from sqlglot import exp
+
+    return exp.Cast(this=node, to=data_type(kind).copy())
+
+
+@lru_cache(maxsize=32)
+def data_type(kind: str) -> exp.DataType:
+    """A type by its name; reading names is slow, and there may be thousands of constants."""
+    from sqlglot import exp
+
+    return exp.DataType.build(kind)
 
 
 def case(*branches: tuple[exp.Expr, exp.Expr], default: exp.Expr | None = None) -> exp.Expr:
@@ -55,11 +72,11 @@ def case(*branches: tuple[exp.Expr, exp.Expr], default: exp.Expr | None = None) 
     return exp.Case(ifs=[exp.If(this=condition, true=value) for condition, value in branches], default=default)
 
 
-def both(*conditions: exp.Expr) -> exp.Expr:
-    """All conditions, in parentheses. The parts are not copied."""
+def joined(connective: type[exp.And] | type[exp.Or], conditions: Sequence[exp.Expr]) -> exp.Expr:
+    """The conditions under one connective, in parentheses. The parts are not copied."""
     from sqlglot import exp
 
-    joined = conditions[0]
+    whole_condition = conditions[0]
     for condition in conditions[1:]:
-        joined = exp.And(this=joined, expression=condition)
-    return exp.Paren(this=joined)
+        whole_condition = connective(this=whole_condition, expression=condition)
+    return exp.Paren(this=whole_condition)

@@ -19,7 +19,7 @@ from dosimeter.queries.frame import COUNT, Frame, KeyAxis
 from dosimeter.sources.cells import bin_of, key_match, key_table, within_bins
 from dosimeter.sources.compiled import compiled, present
 from dosimeter.sources.onlattice import on_lattice
-from dosimeter.sources.terms import whole
+from dosimeter.sources.terms import cast, whole
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -49,7 +49,7 @@ def tree_of(frame: Frame, table: exp.Expr) -> exp.Select:
     measures = [_measure(measure) for measure in frame.measures]
     result = exp.select(exp.column("cell"), *measures).from_(last).group_by("cell")
     for name, step in steps:
-        result = result.with_(name, as_=step)
+        result = result.with_(name, as_=step, copy=False)
     return result
 
 
@@ -58,7 +58,7 @@ def _measure(measure: str) -> exp.Expr:
 
     if measure == COUNT:
         return exp.alias_(exp.Count(this=exp.Star()), "row_count")
-    return exp.alias_(exp.Sum(this=exp.cast(exp.column("value"), "DECIMAL(38, 0)")), "value_sum")
+    return exp.alias_(exp.Sum(this=cast(exp.column("value"), "DECIMAL(38, 0)")), "value_sum")
 
 
 def _kept(frame: Frame, names: dict[str, str]) -> exp.Select:
@@ -78,9 +78,9 @@ def _kept(frame: Frame, names: dict[str, str]) -> exp.Select:
         else:
             index = bin_of(axis, column)
             conditions.append(within_bins(axis, column))
-        term = index if stride == 1 else exp.Mul(this=exp.paren(index), expression=whole(stride))
+        term = index if stride == 1 else exp.Mul(this=exp.Paren(this=index), expression=whole(stride))
         cell = term if place == 0 else exp.Add(this=cell, expression=term)
-    columns = [exp.alias_(cell, "cell")]
+    columns: list[exp.Expr] = [exp.alias_(cell, "cell", copy=False)]
     if frame.value is not None:
         column = exp.column(names[frame.value.column.name])
         columns.append(exp.alias_(on_lattice(frame.value, column), "value"))
@@ -88,14 +88,14 @@ def _kept(frame: Frame, names: dict[str, str]) -> exp.Select:
             conditions.append(present(column))
     if frame.user is not None:
         column = exp.column(names[frame.user.name])
-        columns.insert(0, exp.alias_(exp.cast(column.copy(), "TEXT"), "unit"))
+        columns.insert(0, exp.alias_(cast(column.copy(), "TEXT"), "unit"))
         conditions.append(present(column))
     if frame.condition is not None:
         conditions.append(compiled(frame.condition, names))
-    kept = exp.select(*columns).from_("given")
+    kept = exp.Select().select(*columns, copy=False).from_("given", copy=False)
     for table, match in joins:
-        kept = kept.join(table, on=match, join_type="inner")
-    return kept.where(*conditions) if conditions else kept
+        kept = kept.join(table, on=match, join_type="inner", copy=False)
+    return kept.where(*conditions, copy=False) if conditions else kept
 
 
 def _bounding(frame: Frame) -> list[tuple[str, exp.Select]]:
@@ -143,6 +143,6 @@ def _digest(frame: Frame, *, value: bool) -> exp.Expr:
     joined: exp.Expr = exp.Literal.string(frame.salt)
     for name in columns:
         joined = exp.DPipe(this=joined, expression=exp.Literal.string("|"))
-        part = exp.column(name) if name == "unit" else exp.cast(exp.column(name), "TEXT")
+        part = exp.column(name) if name == "unit" else cast(exp.column(name), "TEXT")
         joined = exp.DPipe(this=joined, expression=part)
     return exp.MD5(this=joined)

@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from dosimeter.queries.schema import ColumnType
-from dosimeter.sources.terms import case
+from dosimeter.sources.terms import case, data_type
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -81,7 +81,7 @@ def try_cast(cell: exp.Expr, kind: str) -> exp.Expr:
     """The cell in another type, NULL where it does not fit."""
     from sqlglot import exp
 
-    return exp.TryCast(this=cell.copy(), to=exp.DataType.build(kind))
+    return exp.TryCast(this=cell.copy(), to=data_type(kind).copy())
 
 
 def when(condition: exp.Expr, value: exp.Expr) -> exp.Expr:
