@@ -29,14 +29,14 @@ check: $(STAMP) ## Style, types, the layers between rooms, and a docs build with
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/mkdocs build --strict --quiet --site-dir $(VENV)/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir $(VENV)/site
 
 format: $(STAMP) ## Put the code into the house style
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
 docs: $(STAMP) ## Serve the documentation at http://127.0.0.1:8000
-	$(BIN)/mkdocs serve
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
 
 bench: $(STAMP) ## Measure against the peers and limits named in benchmarks/
 	$(BIN)/python -m benchmarks

@@ -39,7 +39,8 @@ def rounded_gaussian(
         sigma: standard deviation before rounding, in lattice steps.
         size: how many draws.
         bits: the source of uniform bits.
-        first_bits, more_bits: how many bits are revealed at first, and in every further round.
+        first_bits: how many bits are revealed at first.
+        more_bits: how many in every further round.
 
     Raises:
         EntropyError: 32768 bits did not decide a value, which a working source does with probability below 2^-30000.

@@ -64,7 +64,8 @@ def discrete_laplace_threshold(
     Args:
         noise: discrete Laplace, in lattice steps.
         delta: in (0, 1).
-        max_keys_per_user, max_count_per_key: bounds enforced before counting.
+        max_keys_per_user: keys one user may contribute to, enforced before counting.
+        max_count_per_key: what one user may add to a key, enforced before counting.
 
     Reference: P(c + N > T) = tail(T - c)/2, at most 1 - (1-delta)^(1/keys) for each of the user's keys.
     """
@@ -99,7 +100,8 @@ def release_above_threshold(
 
     Args:
         counts: exact counts of the keys that occur, with contributions already bounded. Private.
-        noise, threshold: as given to and by `discrete_laplace_threshold`.
+        noise: as given to `discrete_laplace_threshold`.
+        threshold: as given by it.
         entropy: where the randomness comes from; the operating system when left out.
     """
     if not isinstance(noise, DiscreteLaplaceNoise):

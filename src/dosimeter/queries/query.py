@@ -69,7 +69,8 @@ class Query:
     Args:
         aggregate: what is computed.
         column: the aggregated column; None for `count` and `distinct_users`.
-        lower, upper: public bounds of a sum or mean; values are clipped into them.
+        lower: public lower bound of a sum or mean; values are clipped into the bounds.
+        upper: public upper bound.
         edges: public edges of a histogram, increasing; bins are [a, b), the last one [a, b].
         condition: which rows take part, in its normal form; None for all.
         groups: the grouping columns with their declared keys; the answer has one cell per combination.

@@ -48,8 +48,10 @@ def open(  # noqa: A001 - dosimeter.open, as people say it
 
     Args:
         data: a CSV or Parquet file, a DuckDB database (with `table`), or a source.
-        epsilon, delta: the budget for everybody's queries together; epsilon alone for a pure account.
-        rho, mu: or a budget in zCDP or Gaussian DP (a delta then admits mechanisms that may fail).
+        epsilon: the budget for everybody's queries together; alone it opens a pure account.
+        delta: the probability of failure of the whole; with rho or mu it admits mechanisms that may fail.
+        rho: or a budget in zCDP.
+        mu: or a budget in Gaussian DP.
         declared_delta: the part of delta kept for mechanisms that declare a probability of failure.
         filter: or any filter of `dosimeter.adaptive.filters`.
         user: the column that identifies a person; None when every row is a person of its own.

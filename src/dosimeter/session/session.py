@@ -93,7 +93,10 @@ class Session:
 
         Args:
             query: the question, as in ``count().where("age >= 18")``.
-            epsilon, delta, rho, mu: the price, in exactly one form: epsilon, epsilon with delta, rho, or mu.
+            epsilon: the price, in exactly one form: epsilon, epsilon with delta, rho, or mu.
+            delta: with epsilon, the price of a Gaussian that just meets both.
+            rho: a price in zCDP.
+            mu: a price in Gaussian DP.
             within: or the wanted error bar; the cheapest noise that meets it is chosen.
             confidence: of the error bars, all cells together.
             step: of a sum's lattice; derived from the bounds when left out.
