@@ -20,12 +20,8 @@ import numpy as np
 
 from dosimeter.pld.laws.law import Complexes, Reals
 from dosimeter.pld.laws.parts import UNIT
+from dosimeter.pld.saddle.blocks import ELEMENTARY, SUM, rounding, turns
 from dosimeter.pld.saddle.quadrature import Points
-
-_SUM = 40 * UNIT  # error of a pairwise sum of fewer than 2^20 terms, as a share of the sum of sizes
-_ELEMENTARY = 8 * UNIT
-_BLOCK = 64
-_DIRECT = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +56,7 @@ def tilt(points: Points, order: float, log_mass: float, index: int = 1) -> Tilte
     plain mass) and `index`, the one asked for.
     """
     x = order * points.losses
-    relative = (
-        points.log_error + order * points.loss_error + _ELEMENTARY + 3 * UNIT * (np.abs(points.log_p) + np.abs(x))
-    )
+    relative = points.log_error + order * points.loss_error + ELEMENTARY + 3 * UNIT * (np.abs(points.log_p) + np.abs(x))
     log_rest = float(np.logaddexp(points.log_rest[0], points.log_rest[index]))
     log_rest = float(np.logaddexp(log_rest, math.log(points.cut + 1e-300)))
     log_terms = points.log_p + x
@@ -74,7 +68,7 @@ def tilt(points: Points, order: float, log_mass: float, index: int = 1) -> Tilte
         terms = p * np.expm1(x)
         mass = math.exp(log_mass)
         change = float(terms.sum()) / mass
-        error = float((np.abs(terms) * (relative + _SUM + 4 * UNIT) + moved).sum()) + math.exp(log_rest)
+        error = float((np.abs(terms) * (relative + SUM + 4 * UNIT) + moved).sum()) + math.exp(log_rest)
         log_moment = log_mass + math.log1p(change)
         log_error = error / mass / (1 + change) * (1 + 1e-9) + 16 * UNIT * abs(math.log1p(change))
         log_error += 4 * UNIT * abs(log_mass)
@@ -82,13 +76,13 @@ def tilt(points: Points, order: float, log_mass: float, index: int = 1) -> Tilte
         scaled = np.exp(log_terms - top)
         total = float(scaled.sum())
         log_moment = top + math.log(total)
-        log_error = float((scaled * relative).sum()) / total + _SUM + 4 * UNIT * (1 + abs(top))
+        log_error = float((scaled * relative).sum()) / total + SUM + 4 * UNIT * (1 + abs(top))
         log_error += math.exp(min(log_rest - log_moment, 0.0))
     weights = np.exp(log_terms - log_moment)
     centre = float((weights * points.losses).sum())
     losses = points.losses - centre
     size = float((weights * np.abs(losses)).sum())
-    weight_error = relative + _ELEMENTARY + 2 * UNIT * abs(log_moment) + log_error
+    weight_error = relative + ELEMENTARY + 2 * UNIT * abs(log_moment) + log_error
     slope = float((weights * (np.abs(losses) * (weight_error + 4 * UNIT) + points.loss_error)).sum()) * 1.001
     lost = 2.001 * math.exp(min(log_rest - log_moment, 0.0))
     return Tilted(log_moment, log_error, centre, losses, weights, lost, slope, size)
@@ -104,13 +98,8 @@ def characteristic(
         line: the heights 0, h, 2h, ...
         used: how many of the tilted points to sum; `more` brings what the others contribute, and its error.
     """
-    losses, weights = tilted.losses[:used], tilted.weights[:used]
-    if len(line) <= _DIRECT:
-        change = (_turn(np.outer(line, losses)) * weights).sum(axis=1)
-        rounding = _SUM + 2 * _ELEMENTARY
-    else:
-        change, rounding = _by_blocks(losses, weights, float(line[1]), len(line))
-    error = tilted.rest + line * (tilted.slope + rounding * tilted.size) * 1.001
+    change = turns(tilted.losses[:used], tilted.weights[:used], float(line[1]), len(line))
+    error = tilted.rest + line * (tilted.slope + rounding(used) * tilted.size) * 1.001
     if more is not None:
         change, error = change + more[0], error + more[1]
     return finish(tilted, change, error)
@@ -125,7 +114,7 @@ def finish(tilted: Tilted, change: Complexes, error: Reals) -> Characteristic:
     with np.errstate(divide="ignore"):
         log_phi = log1p(change)
     size = np.exp(log_phi.real)
-    error = error + 4 * _ELEMENTARY * np.minimum(np.abs(change), 2.0)
+    error = error + 4 * ELEMENTARY * np.minimum(np.abs(change), 2.0)
     lost = size <= error
     log_phi = np.where(lost, np.log(np.maximum(error, 1e-300)), log_phi)
     eta = np.where(lost, 3.0, error / np.where(lost, 1.0, size))
@@ -139,41 +128,3 @@ def log1p(u: Complexes) -> Complexes:
     near = 0.5 * np.log1p(np.where(small, x * (2 + x) + y * y, 0.0))
     result: Complexes = np.where(small, near, np.log(np.hypot(1 + x, y))) + 1j * np.arctan2(y, 1 + x)
     return result
-
-
-def _turn(angle: Reals) -> Complexes:
-    """e^(i angle) - 1 = 2i sin(angle/2) e^(i angle/2), without cancellation."""
-    half = angle / 2
-    sine = np.sin(half)
-    result = np.empty(angle.shape, dtype=complex)
-    result.real = -2 * sine * sine
-    result.imag = 2 * sine * np.cos(half)
-    return result
-
-
-def _by_blocks(all_losses: Reals, all_weights: Reals, step: float, count: int) -> tuple[Complexes, float]:
-    """Many heights at once: with E = e^(iT loss) - 1 at the start T of a block and e likewise inside the block,
-    e^(i(T+t) loss) - 1 = E e + E + e, so all nodes come from a matrix product of two small tables.
-
-    Products are summed over at most `_BLOCK` terms at a time and then pairwise. Since |E e| <= 2 |e|, and |e| and |E|
-    are at most height * |loss|, the sizes of all terms sum to at most four times height * size.
-    """
-    inner = math.ceil(math.sqrt(count))
-    outer = math.ceil(count / inner)
-    chunks = [np.zeros((outer, inner), dtype=complex)]
-    for start in range(0, len(all_losses), _BLOCK):
-        losses, weights = all_losses[start : start + _BLOCK], all_weights[start : start + _BLOCK]
-        block = _turn(np.outer(step * inner * np.arange(outer), losses)) * weights
-        within = _turn(np.outer(losses, step * np.arange(inner)))
-        chunks.append(block @ within + block.sum(axis=1)[:, None] + (weights @ within)[None, :])
-        if len(chunks) == 16:
-            chunks = [_pairwise(chunks)]
-    result = _pairwise(chunks)
-    levels = 8 + math.ceil(len(all_losses) / _BLOCK / 15)
-    return result.ravel()[:count], 4 * ((_BLOCK + 8 + levels) * UNIT + 2 * _ELEMENTARY)
-
-
-def _pairwise(items: list[Complexes]) -> Complexes:
-    while len(items) > 1:
-        items = [sum(items[i + 1 : i + 2], items[i]) for i in range(0, len(items), 2)]
-    return items[0]

@@ -35,9 +35,9 @@ import numpy as np
 
 from dosimeter.pld.laws.law import Reals
 from dosimeter.pld.laws.parts import UNIT
+from dosimeter.pld.saddle.blocks import SUM
 from dosimeter.pld.saddle.total import Total
 
-_SUM = 40 * UNIT
 _ALIAS = 1e-12  # relative error allowed in the bounds of the terms k != 0
 
 
@@ -114,7 +114,7 @@ def prepare(total: Total, variance: Fraction) -> Inversion:
     size[0] /= 2
     exponent = total.eta + UNIT * (4 * fall + 8 * np.abs(total.log_phi) + 64)
     with np.errstate(over="ignore"):
-        errors = size * (np.expm1(np.minimum(exponent, 700.0)) + _SUM)
+        errors = size * (np.expm1(np.minimum(exponent, 700.0)) + SUM)
     end = line.end
     rest = math.exp(max(total.log_end - end * end * v / 2, -700.0)) * (1 / end + h / end**2) / math.pi
     return Inversion(
@@ -140,7 +140,7 @@ def read(plain: Inversion, twice: Inversion | None, smoothing: float, mass: floa
     second = twice.read(mass, epsilon)
     ratio = math.exp(smoothing / 4) / math.sqrt(2) * (1 + 4 * UNIT)
     k = ratio / (1 - ratio)
-    rescale = math.exp(second.log_scale - first.log_scale) * (1 + 8 * UNIT * (1 + abs(second.log_scale)))
+    rescale = math.exp(min(second.log_scale - first.log_scale, 700.0)) * (1 + 8 * UNIT * (1 + abs(second.log_scale)))
     lower = (1 + k) * first.lower - k * second.upper * rescale - 8 * UNIT * (1 + k) * first.upper
     return Reading(first.log_scale, max(lower, 0.0), first.upper, first.slope)
 

@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dosimeter.pld.laws.law import Direction, Law, Part
+from dosimeter.pld.laws.law import Complexes, Direction, Law, Part, Reals
 from dosimeter.pld.laws.parts import UNIT
 from dosimeter.pld.laws.primitive import log_of
-from dosimeter.pld.laws.spread import Spread
+from dosimeter.pld.laws.spread import Piece, Spread
 from dosimeter.pld.saddle.characteristic import Characteristic, Tilted, characteristic, tilt
+from dosimeter.pld.saddle.contour import contour, is_long, values
 from dosimeter.pld.saddle.decay import layers
 from dosimeter.pld.saddle.quadrature import join, part_points
 from dosimeter.pld.saddle.shift import log_shifted, movable
-from dosimeter.pld.saddle.waves import is_wave, wave
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +63,18 @@ def on_line(law: Law, direction: Direction, line: Line) -> OnLine:
     cut = line.cut / len(parts)
     moments = [(0.0, 0.0), (line.order, line.end), (line.beyond, 0.0)]
     still = [(order, 0.0) for order, _ in moments]
-    smooth, wavy = zip(*(_split(part, line.end) for part in parts), strict=True)
-    points = join([part_points(part, moments, cut) for part in smooth])
-    everything = join([points, *(part_points(part, still, cut) for part in wavy if part.spread.pieces)])
+    short, long = zip(*(_split(part, line.end, cut) for part in parts), strict=True)
+    points = join([part_points(part, moments, cut) for part in short])
+    rest = [part_points(part, still, cut) for part in long if part.spread.pieces]
+    everything = join([points, *rest])
     log_mass = log_of(1 - law.infinite(direction))
     tilted = tilt(everything, line.order, log_mass)
     far = tilt(everything, line.beyond, log_mass, 2)
     heights = line.step * np.arange(line.count, dtype=float)
-    waves = [
-        wave(piece, line.order + 1, tilted.centre, tilted.log_moment, heights)
-        for part in wavy
-        for piece in part.spread.pieces
-    ]
-    more = (np.sum([w[0] for w in waves], axis=0), np.sum([w[1] for w in waves], axis=0)) if waves else None
+    more = None
+    if rest:
+        waves = [_wave(part, piece, line, cut, tilted) for part in long for piece in part.spread.pieces]
+        more = (np.sum([w[0] for w in waves], axis=0), np.sum([w[1] for w in waves], axis=0))
     return OnLine(
         characteristic(tilted, heights, len(points.losses), more),
         far.log_moment + far.log_error + 1e-300,
@@ -84,14 +83,21 @@ def on_line(law: Law, direction: Direction, line: Line) -> OnLine:
     )
 
 
-def _split(part: Part, reach: float) -> tuple[Part, Part]:
-    """The part for the rule (with all points), and the pieces that have a closed form."""
-    waves = tuple(piece for piece in part.spread.pieces if is_wave(part, piece, reach))
-    others = tuple(piece for piece in part.spread.pieces if piece not in waves)
+def _split(part: Part, reach: float, cut: float) -> tuple[Part, Part]:
+    """The part with what a rule on the real axis can follow (and all points), and the pieces it cannot."""
+    long = tuple(piece for piece in part.spread.pieces if is_long(part, piece, reach, cut))
+    short = tuple(piece for piece in part.spread.pieces if piece not in long)
     return (
-        replace(part, spread=replace(part.spread, pieces=others)),
-        replace(part, spread=Spread(np.empty(0), np.empty(0), waves)),
+        replace(part, spread=replace(part.spread, pieces=short)),
+        replace(part, spread=Spread(np.empty(0), np.empty(0), long)),
     )
+
+
+def _wave(part: Part, piece: Piece, line: Line, cut: float, tilted: Tilted) -> tuple[Complexes, Reals]:
+    """The share of phi of one piece; a loss that falls with the base is the mirror image of one that rises."""
+    frame = (tilted.log_moment, tilted.centre * part.sign)
+    share, error = values(contour(part, piece, line.order, line.end, cut, frame), line.step, line.count)
+    return (share if part.sign > 0 else share.conj()), error
 
 
 def _log_end(parts: tuple[Part, ...], line: Line, tilted: Tilted) -> float:

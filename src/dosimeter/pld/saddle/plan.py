@@ -67,7 +67,7 @@ def for_delta(
         bounds = (question.moments(orders) - log_delta + _log_kernel(orders)) / orders
         return np.where(bounds > 0, bounds, np.inf)
 
-    order, epsilon = _least(chernoff)
+    order, epsilon = _least(chernoff, 3e-7)
     near = max(epsilon - margin / order, 0.0)
     return _best(_Question(counts, direction, variance, log_delta, near, question.cut), order)
 
@@ -89,10 +89,14 @@ def _log_kernel(orders: Reals) -> Reals:
     return result
 
 
-def _least(function: Callable[[Reals], Reals]) -> tuple[float, float]:
-    """Where a function of the order is least, and its value there: on the grid, then between its neighbours."""
+def _least(function: Callable[[Reals], Reals], slack: float = 0.0) -> tuple[float, float]:
+    """Where a function of the order is least, and its value there: on the grid, then between its neighbours.
+
+    With `slack`, the first order that comes as near to the least value: bounded losses have no best order.
+    """
     with np.errstate(invalid="ignore", over="ignore"):
-        index = min(int(np.nanargmin(function(ORDERS))), len(ORDERS) - 4)
+        values = function(ORDERS)[: len(ORDERS) - 4]
+        index = int(np.flatnonzero(values <= np.nanmin(values) * (1 + slack))[0])
         finer = ORDERS[index] * _FINE
         values = function(finer)
         best = int(np.nanargmin(values))
@@ -157,10 +161,18 @@ def _best(question: _Question, order: float) -> Plan:
     for back in (1.6, 2.5, 5.0, 13.0, 40.0, 160.0):
         if best.line.count <= _SHORT:
             break
+        if _excess(question, order / back) > max(_excess(question, order) + 5, 14):
+            break  # so far from the saddle that rounding would show
         other = _place(question, order / back)
         if (other.smoothing > 0, other.line.count) < (best.smoothing > 0, best.line.count):
             best = other
     return best
+
+
+def _excess(question: _Question, order: float) -> float:
+    """log of Chernoff's bound over delta: how much larger than the answer the terms of the sum are."""
+    at = np.array([order])
+    return float((question.moments(at) - at * question.epsilon + _log_kernel(at))[0]) - question.log_delta
 
 
 def _place(question: _Question, order: float) -> Plan:

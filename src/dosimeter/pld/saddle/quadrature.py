@@ -33,7 +33,7 @@ from dosimeter.pld.laws.parts import LOSS_ERROR, UNIT
 from dosimeter.pld.laws.spread import Piece
 
 _NODES = 24
-_RHOS = np.array([1.3, 1.6, 2.0, 2.5, 3.2, 4.0, 5.0, 6.5, 8.5, 11.0, 15.0, 22.0, 40.0])
+RHOS = np.array([1.3, 1.6, 2.0, 2.5, 3.2, 4.0, 5.0, 6.5, 8.5, 11.0, 15.0, 22.0, 40.0])
 _LOG_EPSILON = math.log(1e-22)
 _MOST_PANELS = 40_000
 
@@ -178,11 +178,15 @@ _EVERYTHING = np.array([-math.inf, math.inf])
 
 
 def _level(part: Part, piece: Piece, low: float, high: float, exponent: float) -> float:
-    """The logarithm of the moment between low and high, by a midpoint rule: it only decides how fine the panels are."""
-    at = np.linspace(low, high, 1001)
-    at = (at[1:] + at[:-1]) / 2
+    """The logarithm of the moment between low and high, roughly: it only decides how fine the panels are.
+
+    A midpoint rule, or the mass of an exponential at an end where the density is steep.
+    """
+    at = np.linspace(low, high, 2001)
     log_f = piece.log_density(at) + exponent * part.growth(at)
-    return float(np.logaddexp.reduce(log_f)) + math.log((high - low) / 1000)
+    steep = np.abs(np.diff(log_f))[[0, -1]] * 2000
+    ends = log_f[[0, -1]] - np.log1p(steep)
+    return float(max(np.logaddexp.reduce(log_f[1::2]) - math.log(1000), ends.max())) + math.log(high - low)
 
 
 def _panels(
@@ -209,11 +213,16 @@ def _panels(
     return np.concatenate(middles), np.concatenate(halves), np.logaddexp.reduce(np.concatenate(errors, axis=1), axis=1)
 
 
+def log_rule_error() -> Reals:
+    """log of (64/15) rho^(-2(n-1)) / (1 - rho^-2) for each ellipse of the list."""
+    result: Reals = math.log(64 / 15) - 2 * (_NODES - 1) * np.log(RHOS) - np.log1p(-(RHOS**-2.0))
+    return result
+
+
 def _log_errors(part: Part, piece: Piece, middle: Reals, half: Reals, exponent: float, reach: float) -> Reals:
     m, r = middle[:, None], half[:, None]
-    wide, tall = r * (_RHOS + 1 / _RHOS) / 2, r * (_RHOS - 1 / _RHOS) / 2
-    log_rule = math.log(64 / 15) - 2 * (_NODES - 1) * np.log(_RHOS) - np.log1p(-(_RHOS**-2.0))
-    bound = _log_box(part, piece, m - wide, m + wide, tall, exponent, reach) + log_rule + np.log(r)
+    wide, tall = r * (RHOS + 1 / RHOS) / 2, r * (RHOS - 1 / RHOS) / 2
+    bound = _log_box(part, piece, m - wide, m + wide, tall, exponent, reach) + log_rule_error() + np.log(r)
     result: Reals = bound.min(axis=1)
     return result
 

@@ -50,6 +50,7 @@ class Side:
     def __init__(self, direction: Direction) -> None:
         self.direction = direction
         self.variance = Fraction(0)
+        self.top: tuple[Fraction, Fraction] | None = (Fraction(0), Fraction(0))  # encloses the largest finite loss
         self.counts: dict[Law, int] = {}
         self._journal: list[tuple[Law, int]] = []
         self._lost = Bound(ZERO, ZERO)
@@ -59,6 +60,10 @@ class Side:
     def append(self, law: Law, count: int) -> None:
         """Compose `count` more runs of a law."""
         self._lost = add_atom(self._lost, law, self.direction, count)
+        ends = law.highest(self.direction)
+        self.top = (
+            None if ends is None or self.top is None else (self.top[0] + count * ends[0], self.top[1] + count * ends[1])
+        )
         square = law.gaussian
         if square is not None:
             self.variance += count * square
@@ -80,7 +85,7 @@ class Side:
             if not self.variance:
                 return 0.0, 0.0
             return gaussian_epsilon(self.variance, (-float(self._lost.upper), -float(self._lost.lower)), goal)
-        low, high = 0.0, math.inf
+        low, high = 0.0, math.inf if self.top is None else _up(self.top[1])
         for track in self._candidates(goal):
             before = high - low
             found = self._search(track, goal)
@@ -97,9 +102,9 @@ class Side:
         """Bounds of delta at epsilon >= 0."""
         atom = self.atom
         mass = Bound(max(ZERO, subtract_down(ONE, atom.upper)), subtract_up(ONE, atom.lower))
+        if self.top is not None and Fraction(epsilon) >= self.top[1]:
+            return atom
         if not self.counts:
-            if not self.variance:
-                return atom
             finite = gaussian_delta(self.variance, mass, Decimal(epsilon))
             return Bound(atom.lower + finite.lower, min(ONE, atom.upper + finite.upper))
         best = Bound(ZERO, ONE)
@@ -191,3 +196,8 @@ class Side:
                 return candidate
             step *= 2
         return limit
+
+
+def _up(value: Fraction) -> float:
+    result = float(value)
+    return result if Fraction(result) >= value else math.nextafter(result, math.inf)
