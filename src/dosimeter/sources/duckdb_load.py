@@ -20,7 +20,7 @@ from dosimeter.sources.csvheader import read_header
 from dosimeter.sources.failures import quietly
 from dosimeter.sources.fingerprint import digest_of_sums, row_text
 from dosimeter.sources.terms import SQL_TYPES
-from dosimeter.sources.typed import Stored, typed
+from dosimeter.sources.typed import Stored, matches, typed, when
 
 if TYPE_CHECKING:
     import duckdb
@@ -54,6 +54,8 @@ _STORED: Final = {
     "DATE": Stored.DATE,
     "VARCHAR": Stored.TEXT,
 }
+_SAMPLE: Final = 1_000
+_PADDED: Final = r"^\s*[+-]?0[0-9]"  # a number nobody writes: 007 is an identifier
 _NARROWEST: Final = (ColumnType.INTEGER, ColumnType.REAL, ColumnType.DATE, ColumnType.TIMESTAMP)
 
 
@@ -201,32 +203,46 @@ def _schema(connection: Connection, given: str, stored: dict[str, Stored], colum
 def _infer(connection: Connection, names: list[str]) -> dict[str, ColumnType]:
     """The narrowest type that every cell of a column reads as; text where there is none, or no cell at all.
 
-    Whole numbers with leading zeros (postal codes, identifiers) stay texts.
+    Whole numbers with leading zeros (postal codes, identifiers) stay texts. The first rows say which types are worth
+    checking on all rows, and all rows decide.
     """
+    tried = dict.fromkeys(names, (*_NARROWEST, ColumnType.BOOLEAN))
+    fitting = _fitting(connection, tried, f"(SELECT * FROM {_RAW} LIMIT {_SAMPLE})")  # noqa: S608
+    fitting = _fitting(connection, fitting, _RAW)
+    return {name: fitting[name][0] if fitting[name] else ColumnType.TEXT for name in names}
+
+
+def _fitting(
+    connection: Connection, tried: Mapping[str, tuple[ColumnType, ...]], rows: str
+) -> dict[str, tuple[ColumnType, ...]]:
+    """Of the types to try for each column, those that every cell of these rows reads as (all, if there is no cell)."""
     from sqlglot import exp
 
-    checks: list[exp.Expr] = []
-    for name in names:
+    checks: list[str] = []
+    for name, kinds in tried.items():
         cell = exp.column(name, quoted=True)
-        filled = exp.Count(this=cell.copy())
-        for kind in _NARROWEST:
-            checks.append(exp.EQ(this=exp.Count(this=typed(cell, Stored.TEXT, kind)), expression=filled.copy()))
-        words = exp.In(
-            this=exp.Lower(this=cell.copy()), expressions=[exp.Literal.string("true"), exp.Literal.string("false")]
-        )
-        checks.append(exp.EQ(this=exp.CountIf(this=words), expression=filled.copy()))
-        padded = exp.RegexpLike(this=cell.copy(), expression=exp.Literal.string(r"^\s*[+-]?0[0-9]"))
-        checks.append(exp.EQ(this=exp.CountIf(this=padded), expression=exp.Literal.number(0)))
-        checks.append(exp.GT(this=filled.copy(), expression=exp.Literal.number(0)))
-    row = connection.execute(exp.select(*checks).from_(_RAW).sql(dialect="duckdb")).fetchall()[0]
-    result = {}
-    width = len(_NARROWEST) + 3
-    for place, name in enumerate(names):
-        *fits, boolean, unpadded, any_cell = row[place * width : (place + 1) * width]
-        kinds = [kind for kind, fit in zip(_NARROWEST, fits, strict=True) if fit and (unpadded or not kind.is_number)]
-        kinds += [ColumnType.BOOLEAN] if boolean else []
-        result[name] = kinds[0] if kinds and any_cell else ColumnType.TEXT
+        cells = f"count({cell.sql(dialect='duckdb')})"
+        for kind in kinds:
+            reads = typed(cell, Stored.TEXT, kind)
+            if kind is ColumnType.BOOLEAN:
+                reads = when(exp.In(this=exp.Lower(this=cell.copy()), expressions=_words("true", "false")), cell.copy())
+            if kind.is_number:
+                reads = when(exp.Not(this=matches(cell, _PADDED)), reads)
+            checks.append(f"count({reads.sql(dialect='duckdb')}) = {cells}")
+        checks.append(f"{cells} = 0")
+    found = iter(connection.execute(f"SELECT {', '.join(checks)} FROM {rows}").fetchall()[0])  # noqa: S608
+    result: dict[str, tuple[ColumnType, ...]] = {}
+    for name, kinds in tried.items():
+        fits = tuple(kind for kind in kinds if next(found))
+        no_cell = next(found)
+        result[name] = () if no_cell and rows == _RAW else fits
     return result
+
+
+def _words(*words: str) -> list[exp.Expr]:
+    from sqlglot import exp
+
+    return [exp.Literal.string(word) for word in words]
 
 
 def _copy(connection: Connection, given: str, stored: dict[str, Stored], schema: Schema) -> str:

@@ -93,9 +93,10 @@ def _spelled_number(words: exp.Expr, number: exp.Expr) -> exp.Expr:
     """A number given as text: whole numbers beyond 2^53 keep their digits."""
     from sqlglot import exp
 
-    digits = exp.RegexpLike(this=words.copy(), expression=exp.Literal.string("^[0-9]{16,38}$|^-[0-9]{16,38}$"))
-    as_digits = try_cast(try_cast(words, "DECIMAL(38, 0)"), "TEXT")
-    return case((digits, exp.Coalesce(this=as_digits, expressions=[words.copy()])), default=_number(number))
+    digits = exp.RegexpLike(this=words.copy(), expression=exp.Literal.string("^-?[0-9]{16,38}$"))
+    long = exp.GT(this=exp.Length(this=words.copy()), expression=exp.Literal.number(15))
+    as_digits = exp.Coalesce(this=try_cast(try_cast(words, "DECIMAL(38, 0)"), "TEXT"), expressions=[words.copy()])
+    return case((long, case((digits, as_digits), default=_number(number))), default=_number(number))
 
 
 def digest_of_sums(names: tuple[str, ...], rows: int, low: int, high: int) -> str:
