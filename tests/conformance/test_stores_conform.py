@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ledger_world import ask, open_account, spent
+from tests.ledger.ledger_world import ask, open_account, spent
 
 from dosimeter.errors import LedgerCorrupt, LedgerError, LedgerUnavailable
 from dosimeter.ledger import DatasetIdentity, Ledger, RefusedRequest, Replayed, Reserved

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from ledger_world import PEOPLE, RELATION, answered, ask, open_account, spent
+from tests.ledger.ledger_world import PEOPLE, RELATION, answered, ask, open_account, spent
 
 from dosimeter.adaptive.filters import PureFilter, RDPFilter, ZCDPFilter
 from dosimeter.adaptive.odometers import MixtureOdometer, RDPOdometer

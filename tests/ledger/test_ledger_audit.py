@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ledger_world import RELATION, answered, ask, charge, open_account
+from tests.ledger.ledger_world import RELATION, answered, ask, charge, open_account
 
 from dosimeter.adaptive.filters import ZCDPFilter
 from dosimeter.errors import LedgerCorrupt, LedgerError

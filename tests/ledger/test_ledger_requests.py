@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from ledger_world import RELATION, SetClock, answered, ask, charge, open_account, spent
+from tests.ledger.ledger_world import RELATION, SetClock, answered, ask, charge, open_account, spent
 
 from dosimeter.adaptive.filters import BasicFilter, ZCDPFilter
 from dosimeter.errors import (

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from ledger_world import PEOPLE, answered, ask, open_account, spent
+from tests.ledger.ledger_world import PEOPLE, answered, ask, open_account, spent
 
 from dosimeter.errors import InputError, LedgerCorrupt, LedgerError, LedgerUnavailable, LedgerVersionError
 from dosimeter.ledger import Ledger, RefusedRequest, Reserved
@@ -276,7 +276,7 @@ def test_a_full_disk_charges_nothing_and_can_be_mended(file: Path) -> None:
 FULL_DISK = """
 import resource, signal, sys
 sys.path[:0] = [{here!r}]
-from ledger_world import *
+from tests.ledger.ledger_world import *
 from dosimeter.errors import LedgerUnavailable
 from dosimeter.stores import SQLiteStore
 ledger = Ledger(SQLiteStore({file!r}))
