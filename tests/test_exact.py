@@ -38,12 +38,80 @@ def test_an_amount_is_read_exactly(value: exact.Number, read: str) -> None:
     "value",
     ["NaN", "sNaN", "inf", "-inf", "-1", "0", "1e-400", "1e400", "1e400000000"]
     + ["0,1", "", "one", "1_0", "٣", "0x1", "1/0", "9" * 1000]
-    + [float("nan"), float("inf"), -1.0, 0.0, -0.0, 10**400, Decimal("NaN"), Decimal("-Infinity")],
+    + [float("nan"), float("inf"), -1.0, 0.0, -0.0, 10**400, Decimal("NaN"), Decimal("-Infinity")]
+    + [10**5000, Fraction(10**5000, 3), Fraction(1, 10**5000), Decimal("0." + "1" * 201), Decimal("1e-2000000")],
+    ids=exact.show,
 )
 def test_what_is_not_an_amount_is_refused_by_name(value: exact.Number) -> None:
     """NaN, infinities, negatives, zero, the absurdly small and large, and malformed text: an error that names it."""
     with pytest.raises(InputError, match="epsilon"):
         amount(value, "epsilon")
+
+
+@pytest.mark.parametrize("value", ["1e-2000000", "1e-9999999999999999999999", "-1e-2000000"])
+def test_a_tiny_number_is_not_zero(value: str) -> None:
+    """A number too small to be read is refused; read as zero it would be a free charge."""
+    for zero in (True, False):
+        with pytest.raises(InputError, match="far outside"):
+            amount(value, "epsilon", zero=zero)
+    assert amount("0e99999999999999999999", "epsilon", zero=True) == 0
+
+
+class LyingDecimal(Decimal):
+    """Says yes to every comparison."""
+
+    def __ge__(self, other: object) -> bool:
+        return True
+
+    __le__ = __ge__
+
+    def is_finite(self) -> bool:
+        return True
+
+    def adjusted(self) -> int:
+        return 0
+
+
+class LyingInt(int):
+    """As above."""
+
+    def __ge__(self, other: object) -> bool:
+        return True
+
+    __le__ = __ge__
+
+
+def test_a_number_cannot_speak_for_itself() -> None:
+    """A subclass with comparisons of its own is judged, and kept, by the number it holds: no negative charge passes."""
+    for bad in (LyingDecimal(-5), LyingDecimal("NaN"), LyingDecimal("1e13"), LyingInt(-5)):
+        with pytest.raises(InputError, match="epsilon"):
+            amount(bad, "epsilon")
+    with pytest.raises(InputError, match="count"):
+        count(LyingInt(-5), "count")
+    assert type(amount(LyingDecimal(5), "epsilon")) is Decimal
+    assert type(count(LyingInt(5), "count")) is int
+
+
+def test_a_message_survives_a_value_that_cannot_be_shown() -> None:
+    """An integer of more digits than Python prints, or an object that fails to describe itself, is named by type."""
+
+    class Mute:
+        def __repr__(self) -> str:
+            raise RuntimeError
+
+    with pytest.raises(InputError, match="count=<int>"):
+        count(10**5000, "count")
+    with pytest.raises(InputError, match="x=<Mute>"):
+        amount(Mute(), "x")  # type: ignore[arg-type]
+
+
+@given(st.fractions(min_value=Fraction(1, 10**9), max_value=10**9), st.integers(0, 6000))
+def test_a_long_ratio_rounds_once(value: Fraction, length: int) -> None:
+    """Numerators and denominators of thousands of digits are rounded as exactly as short ones."""
+    long = value * Fraction(10**length + 1, 10**length + 3)
+    up, down = to_decimal(long, "x"), to_decimal(long, "x", round_up=False)
+    assert Fraction(down) <= long <= Fraction(up)
+    assert Fraction(up) - Fraction(down) <= long * Fraction(1, 10**49)
 
 
 @pytest.mark.parametrize("value", [True, False, None, [], {}, b"1", 1j, object()])
@@ -109,6 +177,12 @@ def test_nothing_doubtful_is_certainly_within(doubtful: Decimal) -> None:
     assert not certainly_le(doubtful, Decimal(1))
     assert not certainly_le(Decimal(1), doubtful)
     assert certainly_le(Decimal(1), Decimal(1))
+
+
+def test_the_longest_number_keeps_every_digit() -> None:
+    """200 digits are read, written and read again without loss."""
+    longest = Decimal("0." + "123456789" * 22 + "12")
+    assert amount(longest, "x") == Decimal(text(longest)) == longest
 
 
 @given(decimals)

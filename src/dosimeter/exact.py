@@ -24,49 +24,67 @@ LARGEST: Final = Decimal("1e12")
 _TRAPS = [decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow, decimal.Underflow]
 _UP = decimal.Context(prec=DIGITS, rounding=decimal.ROUND_CEILING, traps=_TRAPS)
 _DOWN = decimal.Context(prec=DIGITS, rounding=decimal.ROUND_FLOOR, traps=_TRAPS)
-_READ = decimal.Context(prec=10_000, traps=[decimal.InvalidOperation])
+_READ = decimal.Context(
+    prec=10_000, rounding=decimal.ROUND_HALF_EVEN, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX, traps=_TRAPS
+)  # exact for everything that is read: a text that it would have to round, it refuses
 ZERO: Final = Decimal(0)
 ONE: Final = Decimal(1)
 MAX_TEXT: Final = 200
+_MAX_EXPONENT: Final = 10_000  # far outside every range, and still quick to write out as a ratio
+_MAX_BITS: Final = 1 << 16
 
 
 def show(value: object) -> str:
     """A short, printable form of a caller's value for a message (never of a row's value)."""
-    text = value if isinstance(value, str) else repr(value)
+    try:
+        text = str.__str__(value) if isinstance(value, str) else repr(value)
+    except Exception:  # an integer of more digits than Python prints, or an object that fails to describe itself
+        return f"<{type(value).__name__}>"
     text = "".join(c if c.isprintable() else "?" for c in text[:60])
     return repr(text) if isinstance(value, str) else text
 
 
 def _to_fraction_or_decimal(value: object, name: str) -> Decimal | Fraction:
+    """The exact value, in a type whose methods are its own: a subclass may say anything about itself."""
     if not isinstance(value, bool | str | float | Decimal | Fraction):
         value = _index(value)  # whole numbers of other libraries
     if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal | Fraction):
         raise InputError(f"{name}={show(value)} is not a number; give text such as '0.1' or an int, Decimal or float")
-    parsed: Decimal
+    if isinstance(value, int | Fraction):
+        ratio = Fraction(value)
+        size = max(ratio.numerator.bit_length(), ratio.denominator.bit_length())
+        if size > _MAX_BITS:
+            raise InputError(f"{name} is a number of {size} bits; give a decimal of at most {MAX_TEXT} digits")
+        return ratio if isinstance(value, Fraction) else _modest(Decimal(ratio.numerator), value, name)
     if isinstance(value, Decimal):
-        parsed = value
-    elif isinstance(value, Fraction):
-        return value
-    elif isinstance(value, int):
-        if value.bit_length() > 4096:
-            raise InputError(f"{name} is an integer of {value.bit_length()} bits, far outside every range")
-        parsed = Decimal(value)
-    else:
-        text = float.__repr__(value) if isinstance(value, float) else value.strip()
-        if len(text) > MAX_TEXT:
-            raise InputError(f"{name} is a text of {len(text)} characters; a number has at most {MAX_TEXT}")
-        if not text.isascii() or "_" in text:
-            raise InputError(f"{name}={show(value)} is not a number; write it with ASCII digits, as in '0.1'")
-        numerator, slash, denominator = text.partition("/")
-        if slash and numerator.strip().isdigit() and denominator.strip().isdigit() and int(denominator):
-            return Fraction(int(numerator), int(denominator))
-        try:
-            parsed = _READ.create_decimal(text)
-        except decimal.InvalidOperation:
-            hint = "; write the decimal point as '.'" if "," in text else ""
-            raise InputError(f"{name}={show(value)} is not a number{hint}") from None
+        return _modest(Decimal(value), value, name)
+    text = float.__repr__(value) if isinstance(value, float) else str.strip(value)
+    if len(text) > MAX_TEXT:
+        raise InputError(f"{name} is a text of {len(text)} characters; a number has at most {MAX_TEXT}")
+    if not text.isascii() or "_" in text:
+        raise InputError(f"{name}={show(value)} is not a number; write it with ASCII digits, as in '0.1'")
+    numerator, slash, denominator = text.partition("/")
+    if slash and numerator.strip().isdigit() and denominator.strip().isdigit() and int(denominator):
+        return Fraction(int(numerator), int(denominator))
+    try:
+        return _modest(_READ.create_decimal(text), value, name)
+    except decimal.InvalidOperation:
+        hint = "; write the decimal point as '.'" if "," in text else ""
+        raise InputError(f"{name}={show(value)} is not a number{hint}") from None
+    except (decimal.Overflow, decimal.Underflow):
+        raise InputError(f"{name}={show(value)} is far outside every range") from None
+
+
+def _modest(parsed: Decimal, value: object, name: str) -> Decimal:
+    """Refuse what is not finite, and numbers too long to be exact with: they would have to be rounded somewhere."""
     if not parsed.is_finite():
         raise InputError(f"{name}={show(value)} is not finite; give a finite number")
+    if parsed.is_zero():
+        return ZERO
+    if abs(parsed.adjusted()) > _MAX_EXPONENT:
+        raise InputError(f"{name}={show(value)} is far outside every range")
+    if (digits := len(parsed.as_tuple().digits)) > MAX_TEXT:
+        raise InputError(f"{name} is a number of {digits} digits; round it to at most {MAX_TEXT}")
     return parsed
 
 
@@ -75,7 +93,12 @@ def to_decimal(value: Number, name: str, *, round_up: bool = True) -> Decimal:
     parsed = _to_fraction_or_decimal(value, name)
     if isinstance(parsed, Fraction):
         return fraction_up(parsed) if round_up else fraction_down(parsed)
-    return parsed + ZERO if parsed.is_zero() else parsed
+    return parsed
+
+
+def to_fraction(value: Number, name: str) -> Fraction:
+    """Read a number exactly, a ratio such as ``1/3`` included."""
+    return Fraction(_to_fraction_or_decimal(value, name))
 
 
 def amount(
@@ -111,8 +134,9 @@ def amount(
 
 
 def _index(value: object) -> object:
+    """A whole number of any type as a plain int; anything else unchanged."""
     try:
-        return operator.index(value)  # type: ignore[arg-type]
+        return int.__index__(operator.index(value))  # type: ignore[arg-type]
     except TypeError:
         return value
 
@@ -142,7 +166,7 @@ def _ratio(value: Fraction, context: decimal.Context) -> Decimal:
     n, d = value.numerator, value.denominator
     if n == 0:
         return ZERO
-    shift = DIGITS + 5 - (len(str(abs(n))) - len(str(d)))
+    shift = DIGITS + 5 - (abs(n).bit_length() - d.bit_length()) * 30103 // 100_000  # 55 digits, give or take one
     scaled, rest = divmod(n * 10**shift, d) if shift >= 0 else divmod(n, d * 10**-shift)
     if rest and context is _UP:
         scaled += 1
@@ -235,5 +259,4 @@ class Bound:
             raise InputError(f"Bound({self.lower}, {self.upper}): lower is not certainly at most upper")
 
     def __contains__(self, value: Number) -> bool:
-        exact = _to_fraction_or_decimal(value, "value")
-        return Fraction(self.lower) <= Fraction(exact) <= Fraction(self.upper)
+        return Fraction(self.lower) <= to_fraction(value, "value") <= Fraction(self.upper)

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from dosimeter.errors import InputError, NotionError
 from dosimeter.neighbours import NeighbouringRelation, PrivacyUnit, require_same
 from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, Loss, ProbabilisticDP, PureDP
+from dosimeter.notions.convert import approx_to_approx
+from dosimeter.notions.profiles import hockey_stick, laplace_epsilon
 
 amounts = st.decimals(
     min_value=Decimal("1e-9"), max_value=Decimal("1e3"), allow_nan=False, allow_infinity=False, places=12
@@ -80,6 +82,52 @@ def test_renyi_orders_must_match_and_rise() -> None:
             RDP(orders, tuple(1 for _ in orders))
     with pytest.raises(InputError):
         RDP((2, 3), (1,))
+
+
+ONE_OF_EACH = (PureDP(1), ApproxDP(1, "0.5"), ProbabilisticDP(1), ZCDP(1, "0.5"), GDP(1), RDP((2,), (1,)))
+
+
+@pytest.mark.parametrize("other", ONE_OF_EACH)
+@pytest.mark.parametrize("mine", ONE_OF_EACH)
+def test_notions_do_not_mix(mine: Loss, other: Loss) -> None:
+    """Only guarantees of one notion add up: PureDP and ApproxDP both have an epsilon, and a sum would drop a delta."""
+    if type(mine) is type(other):
+        mine.compose(other)  # type: ignore[arg-type]
+    else:
+        with pytest.raises(NotionError, match="convert"):
+            mine.compose(other)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("count", [0, -1, True, "2", 0.5, Decimal("0.5"), 10**12 + 1, None])
+@pytest.mark.parametrize("value", [v for v in ONE_OF_EACH if not isinstance(v, ProbabilisticDP)])
+def test_runs_come_in_whole_numbers(value: Loss, count: object) -> None:
+    """No repetition is free, negative or half: a fraction of a run would be a discount."""
+    with pytest.raises(InputError, match="count"):
+        value.repeat(count)  # type: ignore[arg-type, union-attr]
+
+
+@pytest.mark.parametrize("orders", ["23", None, 2, b"23"])
+def test_a_text_is_not_a_list_of_orders(orders: object) -> None:
+    """The text "23" is not the orders 2 and 3."""
+    with pytest.raises(InputError, match="sequence"):
+        RDP(orders, (1, 1))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="sequence"):
+        RDP((2, 3), orders)  # type: ignore[arg-type]
+
+
+def test_ratios_have_one_reader() -> None:
+    """A ratio as text is exact wherever it is accepted, and digits of other scripts are refused everywhere."""
+    assert hockey_stick(["1/3", "2/3"], ["2/3", "1/3"], 0) >= Fraction(1, 3)
+    for bad in ("１/３", "²/3", "1/0"):
+        with pytest.raises(InputError):
+            hockey_stick([bad, "2/3"], ["2/3", "1/3"], 0)
+
+
+def test_a_restated_guarantee_is_never_larger_than_itself() -> None:
+    """At a delta far too small to buy anything the answer is the guarantee's own epsilon, to its last digit."""
+    exact = Decimal("0.086262201398600170398155987730335611923779971907263")
+    assert approx_to_approx(ApproxDP(exact), target_delta="1e-200").epsilon == exact
+    assert laplace_epsilon(exact, "1e-200") == exact
 
 
 def test_relations_do_not_mix() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import ClassVar
+from typing import ClassVar, final
 
 from dosimeter.exact import ONE, ZERO, add_up, amount, multiply_up
+from dosimeter.notions.law import read_runs, require_same_notion
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class ApproxDP:
     """(epsilon, delta)-DP. Composition: epsilons add, deltas add (basic composition).
@@ -28,8 +30,10 @@ class ApproxDP:
 
     def compose(self, other: ApproxDP) -> ApproxDP:
         """The guarantee of both together, for parameters fixed in advance."""
+        require_same_notion(self, other)
         return ApproxDP(add_up(self.epsilon, other.epsilon), min(ONE, add_up(self.delta, other.delta)))
 
     def repeat(self, count: int) -> ApproxDP:
         """The guarantee of `count` runs."""
+        count = read_runs(count)
         return ApproxDP(multiply_up(self.epsilon, count), min(ONE, multiply_up(self.delta, count)))

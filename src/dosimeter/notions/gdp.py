@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import ClassVar
+from typing import ClassVar, final
 
 from dosimeter.exact import ONE, ZERO, add_up, amount, multiply_up, sqrt_up
+from dosimeter.notions.law import read_runs, require_same_notion
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class GDP:
     """(mu, delta)-approximate Gaussian DP: with probability delta everything is revealed, else mu-GDP.
@@ -35,9 +37,11 @@ class GDP:
 
     def compose(self, other: GDP) -> GDP:
         """The guarantee of both together."""
+        require_same_notion(self, other)
         mu = sqrt_up(add_up(self.mu_squared(), other.mu_squared()))
         return GDP(mu, min(ONE, add_up(self.delta, other.delta)))
 
     def repeat(self, count: int) -> GDP:
         """The guarantee of `count` runs."""
+        count = read_runs(count)
         return GDP(sqrt_up(multiply_up(self.mu_squared(), count)), min(ONE, multiply_up(self.delta, count)))

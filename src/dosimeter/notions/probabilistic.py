@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import ClassVar
+from typing import ClassVar, final
 
 from dosimeter.exact import ONE, ZERO, add_up, amount
+from dosimeter.notions.law import require_same_notion
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class ProbabilisticDP:
     """(epsilon, delta)-pDP: P(|L| > epsilon) <= delta under both neighbours, infinite losses counted.
@@ -32,4 +34,5 @@ class ProbabilisticDP:
 
     def compose(self, other: ProbabilisticDP) -> ProbabilisticDP:
         """The guarantee of both together: a union bound over the two exceptional events."""
+        require_same_notion(self, other)
         return ProbabilisticDP(add_up(self.epsilon, other.epsilon), min(ONE, add_up(self.delta, other.delta)))

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import ClassVar
+from typing import ClassVar, final
 
 from dosimeter.exact import add_up, amount, multiply_up
+from dosimeter.notions.law import read_runs, require_same_notion
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class PureDP:
     """epsilon-DP. Composition: epsilons add.
@@ -25,8 +27,10 @@ class PureDP:
 
     def compose(self, other: PureDP) -> PureDP:
         """The guarantee of both together, for parameters fixed in advance."""
+        require_same_notion(self, other)
         return PureDP(add_up(self.epsilon, other.epsilon))
 
     def repeat(self, count: int) -> PureDP:
         """The guarantee of `count` runs."""
+        count = read_runs(count)
         return PureDP(multiply_up(self.epsilon, count))

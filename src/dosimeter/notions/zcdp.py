@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import ClassVar
+from typing import ClassVar, final
 
 from dosimeter.exact import ONE, ZERO, add_up, amount, multiply_up
+from dosimeter.notions.law import read_runs, require_same_notion
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class ZCDP:
     """delta-approximate rho-zCDP: every Renyi divergence of order a is at most rho a, outside a failure of delta.
@@ -30,8 +32,10 @@ class ZCDP:
 
     def compose(self, other: ZCDP) -> ZCDP:
         """The guarantee of both together."""
+        require_same_notion(self, other)
         return ZCDP(add_up(self.rho, other.rho), min(ONE, add_up(self.delta, other.delta)))
 
     def repeat(self, count: int) -> ZCDP:
         """The guarantee of `count` runs."""
+        count = read_runs(count)
         return ZCDP(multiply_up(self.rho, count), min(ONE, multiply_up(self.delta, count)))

@@ -83,7 +83,7 @@ def approx_to_approx(
         if not e0:
             return ZERO
         # log(e^e0 - share (1 + e^e0)), with e^e0 taken out; where that is negative, epsilon 0 is enough
-        return nonnegative_up(lambda: _log_positive(ball(e0), ball(share)))
+        return min(e0, nonnegative_up(lambda: _log_positive(ball(e0), ball(share))))
 
     return at_target(
         target_epsilon, target_delta, epsilon_at, lambda epsilon: randomized_response_delta(e0, d0, epsilon)

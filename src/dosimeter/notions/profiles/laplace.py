@@ -53,7 +53,7 @@ def laplace_epsilon(ratio: Number, delta: Number) -> Decimal:
     ratio, delta = read_loss(ratio, "ratio"), read_target_delta(delta)
     if not delta:
         return ratio
-    return nonnegative_up(lambda: ball(ratio) + 2 * (-ball(delta)).log1p())
+    return min(ratio, nonnegative_up(lambda: ball(ratio) + 2 * (-ball(delta)).log1p()))
 
 
 def laplace_renyi(ratio: Number, order: Number) -> Decimal:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Final
 
 from dosimeter.errors import InputError, NoGuaranteeError
-from dosimeter.exact import LARGEST, ONE, ZERO, Number, amount, show, to_decimal
+from dosimeter.exact import LARGEST, ONE, ZERO, Number, amount, show, to_decimal, to_fraction
 from dosimeter.notions.rdp import LARGEST_ORDER
 
 LARGEST_COUNT: Final = 10**9
@@ -51,13 +51,7 @@ def read_order_from_one(value: Number, name: str = "order") -> Decimal:
 
 def read_fraction(value: Number, name: str) -> Fraction:
     """A number taken exactly, a ratio such as 1/3 included."""
-    if isinstance(value, Fraction):
-        return value
-    if isinstance(value, str) and "/" in value:
-        numerator, _, denominator = value.partition("/")
-        if numerator.strip().isdigit() and denominator.strip().isdigit() and int(denominator):
-            return Fraction(int(numerator), int(denominator))
-    return Fraction(to_decimal(value, name))
+    return to_fraction(value, name)
 
 
 def good_part(delta: Decimal, failure: Decimal) -> Fraction:
