@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from dosimeter.errors import SourceError
+from dosimeter.exact import show
 from dosimeter.queries.frame import Frame
 from dosimeter.queries.plans import Plan
 from dosimeter.queries.schema import Schema
@@ -88,10 +89,9 @@ class DuckDBSource:
 
         if os.getpid() != self._process:
             raise SourceError("the data was opened in another process; open it again in this one")
-        known = {column.name: column for column in self._schema.columns}
-        if any(known.get(column.name) != column for column in frame.columns):
-            raise SourceError("the plan was made for another schema; plan the query again with this source's schema")
-        statement = sql_of(frame, exp.to_table(TABLE), "duckdb")
+        if missing := sorted({column.name for column in frame.columns} - set(self._schema.names)):
+            raise SourceError(f"the data has no column {show(missing[0])}; plan the query with this source's schema")
+        statement = sql_of(frame, exp.to_table(TABLE), "duckdb", self._schema)
 
         def run() -> Aggregates:
             with self._lock:

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from dosimeter.errors import SourceError
 from dosimeter.exact import count, show
-from dosimeter.queries.schema import Column, ColumnType, Schema
+from dosimeter.queries.schema import Column, Schema
 from dosimeter.sources.csvheader import read_header
+from dosimeter.sources.duckdb_infer import infer
 from dosimeter.sources.failures import quietly
 from dosimeter.sources.fingerprint import digest_of_sums, row_text
 from dosimeter.sources.terms import SQL_TYPES
-from dosimeter.sources.typed import Stored, matches, typed, when
+from dosimeter.sources.typed import Stored, typed
 
 if TYPE_CHECKING:
     import duckdb
-    from sqlglot import exp
 
     Connection: TypeAlias = duckdb.DuckDBPyConnection
 
@@ -54,9 +54,6 @@ _STORED: Final = {
     "DATE": Stored.DATE,
     "VARCHAR": Stored.TEXT,
 }
-_SAMPLE: Final = 1_000
-_PADDED: Final = r"^\s*[+-]?0[0-9]"  # a number nobody writes: 007 is an identifier
-_NARROWEST: Final = (ColumnType.INTEGER, ColumnType.REAL, ColumnType.DATE, ColumnType.TIMESTAMP)
 
 
 def from_file(
@@ -196,53 +193,8 @@ def _schema(connection: Connection, given: str, stored: dict[str, Stored], colum
         return columns
     guessed = {name: stored[name].natural for name in open_names}
     if given == _RAW and set(stored.values()) == {Stored.TEXT} and open_names:
-        guessed = quietly("read", lambda: _infer(connection, open_names))
+        guessed = quietly("read", lambda: infer(connection, _RAW, open_names))
     return Schema(tuple(declared.get(name) or Column(name, guessed[name]) for name in stored))
-
-
-def _infer(connection: Connection, names: list[str]) -> dict[str, ColumnType]:
-    """The narrowest type that every cell of a column reads as; text where there is none, or no cell at all.
-
-    Whole numbers with leading zeros (postal codes, identifiers) stay texts. The first rows say which types are worth
-    checking on all rows, and all rows decide.
-    """
-    tried = dict.fromkeys(names, (*_NARROWEST, ColumnType.BOOLEAN))
-    fitting = _fitting(connection, tried, f"(SELECT * FROM {_RAW} LIMIT {_SAMPLE})")  # noqa: S608
-    fitting = _fitting(connection, fitting, _RAW)
-    return {name: fitting[name][0] if fitting[name] else ColumnType.TEXT for name in names}
-
-
-def _fitting(
-    connection: Connection, tried: Mapping[str, tuple[ColumnType, ...]], rows: str
-) -> dict[str, tuple[ColumnType, ...]]:
-    """Of the types to try for each column, those that every cell of these rows reads as (all, if there is no cell)."""
-    from sqlglot import exp
-
-    checks: list[str] = []
-    for name, kinds in tried.items():
-        cell = exp.column(name, quoted=True)
-        cells = f"count({cell.sql(dialect='duckdb')})"
-        for kind in kinds:
-            reads = typed(cell, Stored.TEXT, kind)
-            if kind is ColumnType.BOOLEAN:
-                reads = when(exp.In(this=exp.Lower(this=cell.copy()), expressions=_words("true", "false")), cell.copy())
-            if kind.is_number:
-                reads = when(exp.Not(this=matches(cell, _PADDED)), reads)
-            checks.append(f"count({reads.sql(dialect='duckdb')}) = {cells}")
-        checks.append(f"{cells} = 0")
-    found = iter(connection.execute(f"SELECT {', '.join(checks)} FROM {rows}").fetchall()[0])  # noqa: S608
-    result: dict[str, tuple[ColumnType, ...]] = {}
-    for name, kinds in tried.items():
-        fits = tuple(kind for kind in kinds if next(found))
-        no_cell = next(found)
-        result[name] = () if no_cell and rows == _RAW else fits
-    return result
-
-
-def _words(*words: str) -> list[exp.Expr]:
-    from sqlglot import exp
-
-    return [exp.Literal.string(word) for word in words]
 
 
 def _copy(connection: Connection, given: str, stored: dict[str, Stored], schema: Schema) -> str:

@@ -16,30 +16,38 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dosimeter.queries.frame import COUNT, Frame, KeyAxis
+from dosimeter.queries.schema import Column, Schema
 from dosimeter.sources.cells import bin_of, key_match, key_table, within_bins
 from dosimeter.sources.compiled import compiled, present
 from dosimeter.sources.onlattice import on_lattice
 from dosimeter.sources.terms import cast, whole
+from dosimeter.sources.typed import Stored, typed
 
 if TYPE_CHECKING:
     from sqlglot import exp
 
 
-def sql_of(frame: Frame, table: exp.Expr, dialect: str) -> str:
+def sql_of(frame: Frame, table: exp.Expr, dialect: str, schema: Schema | None = None) -> str:
     """The statement that computes a frame, in a dialect: rows (cell, count and/or sum), cells without rows left out."""
-    return tree_of(frame, table).sql(dialect=dialect)
+    return tree_of(frame, table, schema).sql(dialect=dialect)
 
 
-def tree_of(frame: Frame, table: exp.Expr) -> exp.Select:
-    """The statement as a tree. `table` holds the typed columns under their own names."""
+def tree_of(frame: Frame, table: exp.Expr, schema: Schema | None = None) -> exp.Select:
+    """The statement as a tree.
+
+    Args:
+        frame: what is computed.
+        table: holds the typed columns under their own names.
+        schema: the types of these columns, where they may differ from the frame's; a cell that does not read as the
+            frame's type is then missing.
+    """
     from sqlglot import exp
 
     names = {column.name: f"c{place}" for place, column in enumerate(frame.columns)}
-    given = exp.select(
-        *(exp.alias_(exp.column(column.name, quoted=True), names[column.name]) for column in frame.columns)
-    ).from_(table)
+    given = exp.select(*(exp.alias_(_given(column, schema), names[column.name]) for column in frame.columns))
     if not frame.columns:
-        given = exp.select(exp.alias_(exp.Literal.number(1), "c")).from_(table)
+        given = exp.select(exp.alias_(exp.Literal.number(1), "c"))
+    given = given.from_(table)
     kept = _kept(frame, names)
     last, steps = "kept", [("given", given), ("kept", kept)]
     if frame.user is not None:
@@ -51,6 +59,14 @@ def tree_of(frame: Frame, table: exp.Expr) -> exp.Select:
     for name, step in steps:
         result = result.with_(name, as_=step, copy=False)
     return result
+
+
+def _given(column: Column, schema: Schema | None) -> exp.Expr:
+    from sqlglot import exp
+
+    cell = exp.column(column.name, quoted=True)
+    kind = column.type if schema is None else schema.column(column.name).type
+    return cell if kind is column.type else typed(cell, Stored.of(kind), column.type)
 
 
 def _measure(measure: str) -> exp.Expr:

@@ -44,13 +44,21 @@ class Stored(StrEnum):
     @property
     def natural(self) -> ColumnType:
         """The column type this storage suggests."""
-        return {
-            Stored.WHOLE: ColumnType.INTEGER,
-            Stored.REAL: ColumnType.REAL,
-            Stored.BOOLEAN: ColumnType.BOOLEAN,
-            Stored.DATE: ColumnType.DATE,
-            Stored.TIMESTAMP: ColumnType.TIMESTAMP,
-        }.get(self, ColumnType.TEXT)
+        return _NATURAL.get(self, ColumnType.TEXT)
+
+    @classmethod
+    def of(cls, kind: ColumnType) -> Stored:
+        """How a column of this type is stored."""
+        return next((stored for stored, natural in _NATURAL.items() if natural is kind), Stored.TEXT)
+
+
+_NATURAL: Final = {
+    Stored.WHOLE: ColumnType.INTEGER,
+    Stored.REAL: ColumnType.REAL,
+    Stored.BOOLEAN: ColumnType.BOOLEAN,
+    Stored.DATE: ColumnType.DATE,
+    Stored.TIMESTAMP: ColumnType.TIMESTAMP,
+}
 
 
 def typed(cell: exp.Expr, stored: Stored, kind: ColumnType) -> exp.Expr:
