@@ -102,11 +102,11 @@ def characteristic(
     error = tilted.rest + line * (tilted.slope + rounding(used) * tilted.size) * 1.001
     if more is not None:
         change, error = change + more[0], error + more[1]
-    return finish(tilted, change, error)
+    return finish((tilted.log_moment, tilted.log_error, tilted.centre), change, error)
 
 
-def finish(tilted: Tilted, change: Complexes, error: Reals) -> Characteristic:
-    """From phi - 1 and its absolute error to log phi and its relative one.
+def finish(frame: tuple[float, float, float], change: Complexes, error: Reals) -> Characteristic:
+    """From phi - 1 and its absolute error to log phi and its relative one; the frame is (K, its error, centre).
 
     Where phi is smaller than its own error, the error stands in for it: the exact phi is then at most twice that, so
     within three times the stand-in of it.
@@ -118,7 +118,7 @@ def finish(tilted: Tilted, change: Complexes, error: Reals) -> Characteristic:
     lost = size <= error
     log_phi = np.where(lost, np.log(np.maximum(error, 1e-300)), log_phi)
     eta = np.where(lost, 3.0, error / np.where(lost, 1.0, size))
-    return Characteristic(tilted.log_moment, tilted.log_error, tilted.centre, log_phi, eta)
+    return Characteristic(*frame, log_phi, eta)
 
 
 def log1p(u: Complexes) -> Complexes:

@@ -30,6 +30,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 
@@ -38,7 +39,7 @@ from dosimeter.pld.laws.parts import UNIT
 from dosimeter.pld.saddle.blocks import SUM
 from dosimeter.pld.saddle.total import Total
 
-_ALIAS = 1e-12  # relative error allowed in the bounds of the terms k != 0
+ALIAS = 1e-12  # relative error allowed in the bounds of the terms k != 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +90,11 @@ class Inversion:
         error = (self.error + abs(drift) * self.error_per_drift) * h / math.pi
         error = (error + abs(value) * math.expm1(scale_error)) * (1 + 64 * UNIT)
         error += self.rest * (1 + scale_error + 64 * UNIT)
-        left_high, left_low = _left(line.period * c, line.period * (c + 1), mass, epsilon)
-        over = _scaled(left_high, log_scale) + _scaled(self._right(epsilon), log_scale)
-        lower = value - error - over * (1 + scale_error + _ALIAS)
-        upper = value + error - _scaled(left_low, log_scale) * (1 - scale_error - _ALIAS)
+        left_high, left_low = aliases(line.period * c, line.period * (c + 1), mass, epsilon)
+        over = scaled(left_high, log_scale) + scaled(right_alias(self.total, self.variance, epsilon), log_scale)
+        lower = value - error - over * (1 + scale_error + ALIAS)
+        upper = value + error - scaled(left_low, log_scale) * (1 - scale_error - ALIAS)
         return Reading(log_scale, max(lower, 0.0), max(upper, 0.0), turned / max(value, 1e-300) - c)
-
-    def _right(self, epsilon: float) -> float:
-        """Logarithm of a bound of what the terms k < 0 add."""
-        line, far = self.total.line, self.total.line.beyond
-        log_moment = self.total.log_beyond + far * (far + 1) * self.variance / 2 * (1 + 8 * UNIT)
-        gap = (far - line.order) * line.period
-        result = log_moment - far * epsilon + log_kernel(far) - gap - math.log(-math.expm1(-gap))
-        return result + 16 * UNIT * (abs(log_moment) + far * epsilon + gap)
 
 
 def prepare(total: Total, variance: Fraction) -> Inversion:
@@ -132,7 +125,15 @@ def prepare(total: Total, variance: Fraction) -> Inversion:
     )
 
 
-def read(plain: Inversion, twice: Inversion | None, smoothing: float, mass: float, epsilon: float) -> Reading:
+class Readable(Protocol):
+    """Anything that reads delta off a line."""
+
+    def read(self, mass: float, epsilon: float) -> Reading:
+        """Bounds of delta at epsilon >= 0."""
+        ...
+
+
+def read(plain: Readable, twice: Inversion | None, smoothing: float, mass: float, epsilon: float) -> Reading:
     """Bounds of delta(epsilon): `plain` carries a smoothing variance v, `twice` 2v (None when v is 0)."""
     first = plain.read(mass, epsilon)
     if twice is None:
@@ -145,13 +146,23 @@ def read(plain: Inversion, twice: Inversion | None, smoothing: float, mass: floa
     return Reading(first.log_scale, max(lower, 0.0), first.upper, first.slope)
 
 
-def _left(cw: float, more: float, mass: float, epsilon: float) -> tuple[float, float]:
-    """Logarithms of bounds of what the terms k > 0 add."""
+def right_alias(total: Total, variance: float, epsilon: float) -> float:
+    """Logarithm of a bound of what the terms k < 0 add."""
+    line, far = total.line, total.line.beyond
+    log_moment = total.log_beyond + far * (far + 1) * variance / 2 * (1 + 8 * UNIT)
+    gap = (far - line.order) * line.period
+    result = log_moment - far * epsilon + log_kernel(far) - gap - math.log(-math.expm1(-gap))
+    return result + 16 * UNIT * (abs(log_moment) + far * epsilon + gap)
+
+
+def aliases(cw: float, more: float, mass: float, epsilon: float) -> tuple[float, float]:
+    """Logarithms of an upper and a lower bound of what the terms k > 0 add."""
     high = -cw - math.log(-math.expm1(-cw))
     less = math.exp(min(epsilon - more, 700.0)) / -math.expm1(-more) * (1 + 1e-9)
     low = mass * math.exp(high) * (1 - 16 * UNIT) - less
     return high, math.log(low) if low > 0 else -math.inf
 
 
-def _scaled(log_value: float, log_scale: float) -> float:
+def scaled(log_value: float, log_scale: float) -> float:
+    """e^(log_value - log_scale), kept finite."""
     return math.exp(min(log_value - log_scale, 700.0)) if log_value > -math.inf else 0.0

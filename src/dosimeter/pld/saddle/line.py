@@ -20,6 +20,7 @@ from dosimeter.pld.saddle.contour import contour, is_long, values
 from dosimeter.pld.saddle.decay import layers
 from dosimeter.pld.saddle.quadrature import join, part_points
 from dosimeter.pld.saddle.shift import log_shifted, movable
+from dosimeter.pld.saddle.theta import is_smooth, log_moment, smooth
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,10 @@ class OnLine:
 @functools.lru_cache(maxsize=4096)
 def on_line(law: Law, direction: Direction, line: Line) -> OnLine:
     """Evaluate a law on a line."""
+    if is_smooth(law):
+        heights = line.step * np.arange(line.count, dtype=float)
+        log_beyond = sum(log_moment(law, line.beyond))
+        return OnLine(smooth(law, line.order, heights), log_beyond, 0.0, 0.0)
     parts = law.parts(direction, line.cut)
     cut = line.cut / len(parts)
     moments = [(0.0, 0.0), (line.order, line.end), (line.beyond, 0.0)]
@@ -102,9 +107,9 @@ def _wave(part: Part, piece: Piece, line: Line, cut: float, tilted: Tilted) -> t
 
 def _log_end(parts: tuple[Part, ...], line: Line, tilted: Tilted) -> float:
     end = np.array([line.end])
-    log_moment = tilted.log_moment
-    bound = float(layers(parts, line.order, line.cut).log_bound(end, log_moment + tilted.log_error)[0])
+    whole, error = tilted.log_moment, tilted.log_error
+    bound = float(layers(parts, line.order, line.cut).log_bound(end, whole + error)[0])
     if movable(parts):
-        moved = float(log_shifted(parts, line.order, line.cut, end)[0]) - log_moment + tilted.log_error
-        bound = min(bound, moved + 4 * UNIT * abs(log_moment))
+        moved = float(log_shifted(parts, line.order, line.cut, end)[0]) - whole + error
+        bound = min(bound, moved + 4 * UNIT * abs(whole))
     return bound

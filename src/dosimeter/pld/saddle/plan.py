@@ -9,7 +9,8 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from dosimeter.pld.saddle.decay import Layers, layers
 from dosimeter.pld.saddle.line import Line
 from dosimeter.pld.saddle.quadrature import cut_ends
 from dosimeter.pld.saddle.shift import log_shifted, movable
+from dosimeter.pld.saddle.theta import is_smooth
 
 _RATIO = 1.5
 ORDERS: Reals = 1e-5 * _RATIO ** np.arange(92.0)
@@ -27,41 +29,52 @@ _MARGIN = math.log(1e9)  # how far each error is put below delta
 _SHORT = 600  # nodes that are not worth another look
 _FEW = 4_096  # nodes from which smoothing may pay
 _MOST_NODES = 1 << 17
+_MOST_PERIODIC = 100_001
 _SAMPLES = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A line, and the Gaussian variance to add when nothing else ends it."""
+    """A line, and the Gaussian variance to add when nothing else ends it.
+
+    With a lattice step the line is one period: it needs neither.
+    """
 
     line: Line
     smoothing: float
+    lattice_step: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
-    """What a line is for: laws, a Gaussian part, log delta, and an epsilon that is not above the answer."""
+class Mix:
+    """What is composed in one direction: laws with counts, a Gaussian of total mu^2, a lattice if all losses have one."""
 
     counts: Mapping[Law, int]
     direction: Direction
     variance: float
+    lattice_step: Fraction | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What a line is for: a mix, log delta, and an epsilon that is not above the answer."""
+
+    mix: Mix
     log_delta: float
     epsilon: float
     cut: float
 
     def moments(self, orders: Reals) -> Reals:
         """log E[e^(cL)] of the composition, roughly."""
-        total: Reals = orders * (orders + 1) * (self.variance / 2)
-        for law, count in self.counts.items():
-            total = total + count * _log_moments(law, self.direction, self.cut, orders)
+        total: Reals = orders * (orders + 1) * (self.mix.variance / 2)
+        for law, count in self.mix.counts.items():
+            total = total + count * _log_moments(law, self.mix.direction, self.cut, orders)
         return total
 
 
-def for_delta(
-    counts: Mapping[Law, int], direction: Direction, variance: float, log_delta: float, margin: float = 3.0
-) -> Plan:
+def for_delta(mix: Mix, log_delta: float, margin: float = 3.0) -> Plan:
     """A line on which to look for the epsilon of this delta, at most `margin` tilts below Chernoff's."""
-    question = _Question(counts, direction, variance, log_delta, 0.0, _cut(counts, log_delta))
+    question = _Question(mix, log_delta, 0.0, _cut(mix.counts, log_delta))
 
     def chernoff(orders: Reals) -> Reals:
         bounds = (question.moments(orders) - log_delta + _log_kernel(orders)) / orders
@@ -69,14 +82,14 @@ def for_delta(
 
     order, epsilon = _least(chernoff, 3e-7)
     near = max(epsilon - margin / order, 0.0)
-    return _best(_Question(counts, direction, variance, log_delta, near, question.cut), order)
+    return _best(replace(question, epsilon=near), order)
 
 
-def for_epsilon(counts: Mapping[Law, int], direction: Direction, variance: float, epsilon: float) -> Plan:
+def for_epsilon(mix: Mix, epsilon: float) -> Plan:
     """A line on which to read delta at this epsilon."""
 
     def place(log_delta: float) -> tuple[_Question, float, float]:
-        question = _Question(counts, direction, variance, log_delta, epsilon, _cut(counts, log_delta))
+        question = _Question(mix, log_delta, epsilon, _cut(mix.counts, log_delta))
         return question, *_least(lambda orders: question.moments(orders) - orders * epsilon + _log_kernel(orders))
 
     _, _, rough = place(-600.0)
@@ -134,6 +147,8 @@ def _on_grid(law: Law, direction: Direction, cut: float) -> Reals:
 
 
 def _log_moments(law: Law, direction: Direction, cut: float, orders: Reals) -> Reals:
+    if is_smooth(law):
+        return orders * (orders + 1) * (float(law.shift**2 / law.sigma_squared) / 2)
     return _on_grid(law, direction, cut) if orders is ORDERS else _moments_at(law, direction, cut, orders)
 
 
@@ -161,7 +176,7 @@ def _best(question: _Question, order: float) -> Plan:
     for back in (1.6, 2.5, 5.0, 13.0, 40.0, 160.0):
         if best.line.count <= _SHORT:
             break
-        if _excess(question, order / back) > max(_excess(question, order) + 5, 14):
+        if _excess(question, order / back) > max(_excess(question, order) + 6, 16):
             break  # so far from the saddle that rounding would show
         other = _place(question, order / back)
         if (other.smoothing > 0, other.line.count) < (best.smoothing > 0, best.line.count):
@@ -185,6 +200,12 @@ def _place(question: _Question, order: float) -> Plan:
         needed = (tail - question.log_delta + _MARGIN) / (orders - c)
         period = max(float(np.nanmin(needed)) * 1.02, (_MARGIN - question.log_delta) / c)
         beyond = float(orders[np.flatnonzero(needed <= period)[0]])
+    if question.mix.lattice_step is not None:
+        points = 2 * math.ceil(0.6 * period / float(question.mix.lattice_step)) + 1
+        if points <= _MOST_PERIODIC:
+            step = 2 * math.pi / (points * float(question.mix.lattice_step))
+            line = Line(c, beyond, step, (points + 1) // 2, question.cut)
+            return Plan(line, 0.0, question.mix.lattice_step)
     step = _snap(2 * math.pi / (1.2 * period), 1.04)
     budget = question.log_delta - _MARGIN - here + c * question.epsilon + math.log(math.pi * c)
     end = _end(question, c, budget, step)
@@ -205,17 +226,19 @@ def _snap(value: float, ratio: float) -> float:
 
 def _end(question: _Question, order: float, budget: float, step: float) -> float:
     """The first height, on a grid, from which the rest of the line does not matter."""
-    runs = sum(question.counts.values())
+    runs = sum(question.mix.counts.values())
 
     def fall(height: float, *, moved: bool) -> float:
-        result = -height * height * (question.variance / 2) - math.log(height / order)
+        result = -height * height * (question.mix.variance / 2) - math.log(height / order)
         if result <= budget:
             return result
         at = np.array([height])
-        for law, count in question.counts.items():
-            own = float(_log_moments(law, question.direction, question.cut, np.array([order]))[0])
-            one = float(_tower(law, question.direction, order, question.cut).log_bound(at, own)[0])
-            parts = law.parts(question.direction, question.cut)
+        for law, count in question.mix.counts.items():
+            if is_smooth(law):
+                continue  # it recurs
+            own = float(_log_moments(law, question.mix.direction, question.cut, np.array([order]))[0])
+            one = float(_tower(law, question.mix.direction, order, question.cut).log_bound(at, own)[0])
+            parts = law.parts(question.mix.direction, question.cut)
             if moved and movable(parts):
                 one = min(one, float(log_shifted(parts, order, question.cut, at)[0]) - own)
             result += count * one

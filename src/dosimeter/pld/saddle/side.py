@@ -14,16 +14,18 @@ from decimal import Decimal
 from fractions import Fraction
 
 from dosimeter.exact import ONE, ZERO, Bound, subtract_down, subtract_up
-from dosimeter.pld.laws.law import Direction, Law
+from dosimeter.pld.laws.law import Direction, Lattice, Law
 from dosimeter.pld.saddle import plan
 from dosimeter.pld.saddle.gauss import gaussian_delta, gaussian_epsilon
 from dosimeter.pld.saddle.inversion import Inversion, Reading, log_kernel, prepare, read
 from dosimeter.pld.saddle.masses import add_atom, atom_of
+from dosimeter.pld.saddle.periodic import PeriodicInversion, common
 from dosimeter.pld.saddle.target import Target, exp_bound, target
 from dosimeter.pld.saddle.total import Total, start
 
 TOLERANCE = 5e-7  # relative gap that sends a side to look for a better line
 _MOST_LINES = 6
+_NEAR = 40.0  # tilts below Chernoff's epsilon where a line may still be read
 
 
 @dataclass(slots=True)
@@ -34,10 +36,10 @@ class _Track:
     total: Total
     seen: int
     fresh: bool = True  # made for the question now being asked
-    plain: Inversion | None = None
+    plain: Inversion | PeriodicInversion | None = None
     twice: Inversion | None = None
 
-    def ready(self) -> Inversion:
+    def ready(self) -> Inversion | PeriodicInversion:
         """The inversion of a track that was read."""
         if self.plain is None:
             raise RuntimeError("a line is read before it is asked for its inversion")
@@ -54,6 +56,7 @@ class Side:
         self.counts: dict[Law, int] = {}
         self._journal: list[tuple[Law, int]] = []
         self._lost = Bound(ZERO, ZERO)
+        self._lattice: Lattice | None = None
         self._tracks: list[_Track] = []
         self._enough = TOLERANCE
 
@@ -67,11 +70,26 @@ class Side:
         square = law.gaussian
         if square is not None:
             self.variance += count * square
-            for track in self._tracks:
-                track.plain = track.twice = None
+            self._forget(None)
             return
+        own = law.lattice(self.direction)
+        self._lattice = (
+            None if own is None or (self.counts and self._lattice is None) else common(self._lattice, own, count)
+        )
+        self._forget(None if self._lattice is None or self.variance else self._lattice.step)
         self.counts[law] = self.counts.get(law, 0) + count
         self._journal.append((law, count))
+
+    def _forget(self, step: Fraction | None) -> None:
+        """Drop what was prepared, and lines that are periods of another lattice than the losses have now."""
+        self._tracks = [t for t in self._tracks if t.plan.lattice_step in (None, step)]
+        for track in self._tracks:
+            track.plain = track.twice = None
+
+    @property
+    def _mix(self) -> plan.Mix:
+        step = None if self._lattice is None or self.variance else self._lattice.step
+        return plan.Mix(self.counts, self.direction, float(self.variance), step)
 
     @property
     def atom(self) -> Bound:
@@ -122,12 +140,12 @@ class Side:
             track.fresh = False
             yield track
         for margin in (3.0, 10.0, 30.0):
-            made = plan.for_delta(self.counts, self.direction, float(self.variance), goal.low, margin)
+            made = plan.for_delta(self._mix, goal.low, margin)
             yield self._track(made)
 
     def _readers(self, epsilon: float) -> Iterator[_Track]:
         yield from list(reversed(self._tracks))
-        yield self._track(plan.for_epsilon(self.counts, self.direction, float(self.variance), epsilon))
+        yield self._track(plan.for_epsilon(self._mix, epsilon))
 
     def _track(self, made: plan.Plan) -> _Track:
         track = _Track(made, start(made.line, self.direction), len(self._journal))
@@ -142,7 +160,9 @@ class Side:
             track.plain = None
         track.seen = len(self._journal)
         smoothing = track.plan.smoothing
-        if track.plain is None:
+        if track.plain is None and track.plan.lattice_step is not None and self._lattice is not None:
+            track.plain = PeriodicInversion(track.total, self._lattice)
+        elif track.plain is None:
             extra = Fraction(smoothing)
             track.plain = prepare(track.total, self.variance + extra)
             track.twice = prepare(track.total, self.variance + 2 * extra) if smoothing else None
@@ -168,25 +188,28 @@ class Side:
         inversion = track.ready()
         cap = (inversion.log_moment + inversion.log_error + log_kernel(c) - goal.low - math.log1p(-min(share, 0.5))) / c
         cap = max(cap, 0.0) * (1 + 1e-12) + 1e-300
-        low, high, at, reading = 0.0, cap, cap / 2, first
+        low, high, reading = max(cap - _NEAR / c, 0.0), cap, first
+        at = max(cap - 2 / c, (low + high) / 2)
         for _ in range(60):
             reading = self._read(track, at)
             value = math.log(max(over(reading) + under(reading), 1e-300) / 2)
             low, high = (at, high) if value > 0 else (low, at)
-            slope = min(reading.slope, -1e-12)
-            following = at - value / slope
+            following = at + value / -min(reading.slope, -c / 64)
             if abs(following - at) <= 1e-11 * at:
                 break
             at = following if low < following < high else (low + high) / 2
-        per_unit = 1.01 / -min(reading.slope, -1e-12)
-        tail, head = (over(reading) - 1) * per_unit, (under(reading) - 1) * per_unit
+            if high - low <= 1e-14 * high:
+                break
+        per_unit = 1.01 / -min(reading.slope, -c / 64)
+        tail, head = max(over(reading) - 1, 0.0), max(1 - under(reading), 0.0)
+        down, up = (max(x * per_unit if x < 0.01 else 0.05 / c, 1e-15 * at) for x in (head, tail))
         return (
-            self._widen(track, (at, min(head, 0.0) - 1e-15 * at, 0.0), lambda r: under(r) >= 1),
-            self._widen(track, (at, max(tail, 0.0) + 1e-15 * at, cap), lambda r: over(r) <= 1),
+            self._widen(track, (at, -down, 0.0), lambda r: under(r) >= 1),
+            self._widen(track, (at, up, cap), lambda r: over(r) <= 1),
         )
 
     def _widen(self, track: _Track, path: tuple[float, float, float], good: Callable[[Reading], bool]) -> float:
-        """The first point at + step, at + 2 step, at + 4 step, ... that is certified; the limit is known to be good."""
+        """The first point at a growing distance that is certified; the limit is known to be good."""
         at, step, limit = path
         for _ in range(60):
             candidate = at + step
@@ -194,7 +217,7 @@ class Side:
                 return limit
             if good(self._read(track, candidate)):
                 return candidate
-            step *= 2
+            step *= 1.4
         return limit
 
 
