@@ -270,7 +270,7 @@ FORGERIES: list[tuple[int, Callable[[dict[str, Any]], Any], str]] = [
     (13, lambda b: b.clear(), "no answer"),
     (7, lambda b: b["state"].update(epsilon="0"), "stored total"),
     (11, lambda b: b["closed_spent"].update(epsilon="0"), "closed epoch"),
-    (11, lambda b: b["state"].update(epsilon="-1"), "stored total"),
+    (11, lambda b: b["state"].update(epsilon="-1"), "cannot be read"),
     (1, lambda b: b["filter"].update(epsilon="0.1"), "overspent"),
     (1, lambda b: b.update(ledger="another"), "another ledger"),
 ]

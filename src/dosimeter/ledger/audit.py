@@ -129,7 +129,7 @@ class _Fold:
         self.charges: dict[int, Loss] = {}  # this epoch's charges that stand
         self.states: dict[int, Any] = {}  # the state after each of them
         self.open: dict[int, tuple[str, bool]] = {}  # reservation -> request, taken over
-        self.request: dict[str, tuple[Kind, dict[str, Any]]] = {}  # request -> its last record's kind, its body
+        self.request: dict[str, tuple[Kind, Any]] = {}  # request -> its last record's kind, what was asked
         self.names: set[str] = set()
         self.contents: set[str] = set()
         self.prices: dict[str, Loss] = {}
@@ -159,8 +159,8 @@ class _Fold:
         _need(head.seq == self.count, f"the head says {head.seq} records, there are {self.count}: the tail was cut")
         _need(head.digest == self.digest, "the head names another last record: the tail was changed")
         _need(head.epoch == self.epoch, f"the head says epoch {head.epoch}, the records say {self.epoch}")
-        folded = canonical(self.account.filter.state_to_json(self.state))
-        _need(head.state == folded, "the stored state is not what the records fold to")
+        stored = self.account.filter.state_from_json(parse(head.state))
+        _need(stored == self.state, "the stored state is not what the records fold to")
         _need(head.is_intact(self.key.key), "the head's seal is another: it was edited")
         expected = {("name", name) for name in self.names} | {("content", mac) for mac in self.contents}
         _need(set(identities) == expected, "the names or contents it answers to are not those in its records")
@@ -180,7 +180,9 @@ class _Fold:
 
     def _reset(self, _: Record, body: dict[str, Any]) -> None:
         account = self._opened_account()
-        _need(body["closed_spent"] == account.filter.spent(self.state), "the total of the closed epoch is another")
+        closed = {name: Decimal(value) for name, value in body["closed_spent"].items()}
+        folded = {name: Decimal(value) for name, value in account.filter.spent(self.state).items()}
+        _need(closed == folded, "the total of the closed epoch is another")
         self._restart(body)
 
     def _restart(self, body: dict[str, Any]) -> None:
@@ -248,7 +250,8 @@ class _Fold:
     def _begin(self, record: Record, body: dict[str, Any], after: set[Kind]) -> Any:
         account, request = self._opened_account(), str(record.request_id)
         _need(body["relation"] == str(account.relation), "it speaks of another neighbouring relation")
-        asked = {part: body[part] for part in ("event", "relation", "delta", "digest")}
+        delta = None if body["delta"] is None else Decimal(body["delta"])
+        asked = (event_from_json(body["event"]), body["relation"], delta, body["digest"])
         last, earlier = self.request.get(request, (None, asked))
         _need(last is None or last in after, f"request {request!r} was {last} before")
         _need(asked == earlier, f"request {request!r} was made before with another body")
@@ -267,8 +270,8 @@ class _Fold:
         self.request[request] = (kind, self.request[request][1])
 
     def _same_state(self, body: dict[str, Any]) -> None:
-        folded = self._opened_account().filter.state_to_json(self.state)
-        _need(body["state"] == folded, "the stored total is not what the records fold to")
+        stored = self._opened_account().filter.state_from_json(body["state"])
+        _need(stored == self.state, "the stored total is not what the records fold to")
 
     def _priced(self, body: dict[str, Any]) -> Loss:
         """The stored loss, which must not be below today's price of its event."""

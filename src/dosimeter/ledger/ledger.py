@@ -187,6 +187,10 @@ class Ledger:
 
     # -- requests ------------------------------------------------------------------------------------------------
 
+    def request_name(self, identity: DatasetIdentity, body_digest: str) -> str:
+        """A request id that is the same whenever the same question is asked of the same content, and only then."""
+        return identity.request_name(self._key.key, body_digest)
+
     def quote(
         self, account: Account, event: Event, relation: NeighbouringRelation, *, delta: Decimal | None = None
     ) -> Quote:

@@ -15,12 +15,13 @@ import hashlib
 import hmac
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final
 
 from dosimeter.adaptive.filter import Admitted, Filter, Refused
 from dosimeter.errors import DosimeterError, LedgerCorrupt, LedgerError, RequestConflict
-from dosimeter.events import event_to_json, loss_from_json
+from dosimeter.events import event_from_json, loss_from_json
 from dosimeter.exact import text
 from dosimeter.ledger.account import Account
 from dosimeter.ledger.pricing import Charge
@@ -149,16 +150,16 @@ def _require_intact(history: Sequence[Record]) -> None:
 
 
 def _same_body(account: Account, first: Record, request: Request) -> None:
-    """What makes two requests of one id the same request."""
-    asked = {
-        "event": event_to_json(request.event),
-        "relation": str(request.relation),
-        "delta": None if request.delta is None else text(request.delta),
-        "digest": request.body_digest,
-    }
+    """What makes two requests of one id the same request; compared as values, because a text's form may change."""
     stored = first.content()
-    for part, given in asked.items():
-        if stored.get(part) != given:
+    same = {
+        "event": event_from_json(stored["event"]) == request.event,
+        "relation": stored["relation"] == request.relation,
+        "delta": (None if stored["delta"] is None else Decimal(stored["delta"])) == request.delta,
+        "digest": stored["digest"] == request.body_digest,
+    }
+    for part, agrees in same.items():
+        if not agrees:
             raise RequestConflict(
                 f"request {request.id!r} of account {account.id} was made before with another {part} "
                 f"(record {first.seq}); give a new request a new id"
