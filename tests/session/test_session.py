@@ -7,11 +7,12 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from tests.session.conftest import COLUMNS, ROWS
 
 import dosimeter as dm
 from dosimeter.adaptive.filters import GDPFilter, RDPFilter
 from dosimeter.errors import AccountConflict, AccountNotFound, InputError, QueryError, RequestConflict, SourceError
-from dosimeter.ledger import Ledger
+from dosimeter.ledger import DatasetIdentity, Ledger
 from dosimeter.session import Session
 from dosimeter.sources.duckdb import DuckDBSource
 
@@ -201,8 +202,6 @@ def test_the_data_finds_its_account(make: Make, ledger: Ledger, source: DuckDBSo
     """Another source with the same rows, in another order and under another name, finds what was spent."""
     session = make()
     session.ask(dm.count(), epsilon="0.1")
-    from tests.session.conftest import COLUMNS, ROWS
-
     shuffled = DuckDBSource.from_rows(COLUMNS, ROWS[::-1])
     again = dm.open(shuffled, name="a copy", ledger=ledger)
     assert again.account.id == session.account.id
@@ -210,6 +209,19 @@ def test_the_data_finds_its_account(make: Make, ledger: Ledger, source: DuckDBSo
     changed = DuckDBSource.from_rows(COLUMNS, ROWS[:-1])
     with pytest.raises(AccountConflict, match="changed"):
         dm.open(changed, name="people", ledger=ledger, epsilon="1", delta="1e-6", user="person", max_contributions=3)
+
+
+def test_changed_rows_are_a_new_question(make: Make, ledger: Ledger) -> None:
+    """After a steward accepts changed data, the same question is answered from the new rows, and paid for."""
+    session = make()
+    before = session.ask(dm.count(), epsilon="0.1")
+    changed = DuckDBSource.from_rows(COLUMNS, ROWS[:300])
+    identity = DatasetIdentity("people", changed.content_digest())
+    ledger.accept_data_change(session.account, identity, reason="two thirds left", authorised_by="Ada")
+    after = dm.open(changed, name="people", ledger=ledger).ask(dm.count(), epsilon="0.1")
+    assert not after.replayed
+    assert after.request != before.request
+    assert abs(after.value - 300) < abs(after.value - 900)
 
 
 def test_terms_do_not_change_after_opening(make: Make) -> None:

@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from dosimeter.errors import QueryRefused
 from dosimeter.exact import Number
-from dosimeter.ledger import Account, Balance, Ledger, Quote, RefusedRequest, Replayed, Request, Statement
+from dosimeter.ledger import (
+    Account,
+    Balance,
+    DatasetIdentity,
+    Ledger,
+    Quote,
+    RefusedRequest,
+    Replayed,
+    Request,
+    Statement,
+)
 from dosimeter.queries import Plan, Price, Query, Result, Schema, plan
 from dosimeter.session.answer import Answer, reading
 
@@ -126,7 +136,7 @@ class Session:
     def ask(self, query: Query, *, request: str | None = None, **price: Any) -> Answer:
         """Ask, pay, and get a noisy answer with its error bar. Takes the price arguments of `plan`.
 
-        Asking the same question at the same price again replays the stored answer and costs nothing.
+        Asking the same question at the same price of the same rows again replays the stored answer and costs nothing.
 
         Args:
             query: the question.
@@ -141,7 +151,7 @@ class Session:
         """
         planned = self.plan(query, **price)
         with self._latency():
-            return self._answer(planned, request or f"q-{planned.digest[:40]}")
+            return self._answer(planned, request or self._name(planned))
 
     def balance(self) -> Balance:
         """Where the account stands: spent, remaining, and what its odometers read."""
@@ -158,6 +168,11 @@ class Session:
     def audit(self) -> AuditReport:
         """Prove the account from its entries; names the first one that does not hold."""
         return self.ledger.audit(self.account)
+
+    def _name(self, planned: Plan) -> str:
+        """The same question at the same price of the same rows is the same request, in any process."""
+        identity = DatasetIdentity(self.account.name, self._source.content_digest())
+        return self.ledger.request_name(identity, planned.digest)
 
     def _answer(self, planned: Plan, request_id: str) -> Answer:
         from dosimeter.mechanisms.release import release
