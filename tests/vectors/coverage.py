@@ -32,6 +32,12 @@ tests/adaptive/filters/test_filter_guarantees.py:
     multiorder_counterexample
 tests/accounting/test_calibration_reference.py:
     gauss_sigma_analytic gauss_sigma_classical gauss_sigma_zcdp krr_truth
+tests/accounting/test_sampling.py:
+    amp_eps amp_eps_add amp_eps_inverse amp_replacement_eps poisson_replace_gauss_delta poisson_replace_gauss_upper
+    printed_wrong_amp sg_clt_mu sg_delta_add sg_delta_remove slap_delta_add slap_delta_remove
+    with_replacement_gauss_delta wor_gauss_delta
+tests/accounting/test_sampling_renyi.py:
+    generic_subsampled_renyi sg_renyi sg_renyi_int wor_renyi_bound
 tests/composition/test_vectors.py:
     adv_eps adv_eps_tanh cor24_mass ctd_gauss_delta ctd_gauss_mass drv_eps gauss_rr_delta gdp_clt_rr_gamma
     gdp_clt_rr_mu kov_delta_i kov_simple_eps laplace2_delta laplace_gauss_delta lemma23_eps1 opt_het_delta
@@ -50,10 +56,7 @@ tests/adaptive/game/test_game_vectors.py:
 # No test of these yet, by area.
 PENDING = _read("""
 subsampling:
-    amp_eps amp_eps_add amp_eps_inverse amp_replacement_eps generic_subsampled_renyi poisson_replace_gauss_delta
-    poisson_replace_gauss_upper printed_wrong_amp sg_clt_mu sg_delta2_add sg_delta2_remove sg_delta_add
-    sg_delta_remove sg_renyi sg_renyi_int slap_delta_add slap_delta_remove with_replacement_gauss_delta
-    wor_gauss_delta wor_renyi_bound
+    sg_delta2_add sg_delta2_remove
 mechanisms:
     imgm_delta imgm_frobenius imgm_min_product imgm_sv_bound matrix_mechanism_error mvg_iid_std mvg_precision
     mvg_zeta
