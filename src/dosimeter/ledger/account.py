@@ -35,6 +35,11 @@ class DatasetIdentity:
         """What a ledger keeps instead of the digest: HMAC-SHA256 under the ledger's own random key."""
         return hmac.digest(key, self.content_digest.encode("ascii"), "sha256").hex()
 
+    def request_name(self, key: bytes, body_digest: str) -> str:
+        """A name for the question with this digest, asked of this content: other content, another name."""
+        words = f"request\n{self.content_digest}\n{body_digest}".encode("ascii")
+        return f"q-{hmac.digest(key, words, 'sha256').hex()[:40]}"
+
 
 @dataclass(frozen=True, slots=True)
 class Account:
