@@ -87,7 +87,12 @@ def describe(event: Event) -> Description:
 
 
 def describe_loss(loss: PureDP | ApproxDP | ZCDP | RDP | GDP) -> Description:
-    """What a bare guarantee implies: its own notion and everything that follows from it without a parameter."""
+    """What a bare guarantee implies: its own notion and everything that follows from it without a parameter.
+
+    Guarantee: every description holds for every mechanism that satisfies `loss`.
+
+    Reference: the conversions of `dosimeter.notions.convert`, each with its own theorem.
+    """
     if isinstance(loss, PureDP):
         loss = ApproxDP(loss.epsilon)
     if isinstance(loss, ApproxDP):

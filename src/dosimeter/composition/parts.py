@@ -137,6 +137,8 @@ def slack_for(parts: Iterable[Part], delta: Number) -> Decimal:
 
     Raises:
         NoGuaranteeError: the mechanisms' own deltas leave no slack.
+
+    Reference: Kairouz, Oh, Viswanath 2017, Theorem 3.3 (probabilities of not failing multiply).
     """
     target = read_delta(delta)
     deltas = delta_counts(read_parts(parts))

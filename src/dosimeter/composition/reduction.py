@@ -77,7 +77,17 @@ class Kernel:
 
 
 def hockey_stick_divergence(p: Sequence[Number], q: Sequence[Number], ratio: Number | Fraction) -> Fraction:
-    """sum (P - ratio Q)+ of a finite pair, exactly. `ratio` is e^epsilon, 0 or more."""
+    """The hockey-stick divergence of a finite pair at `ratio`.
+
+    Guarantee: sum (P - ratio Q)+, exactly.
+
+    Args:
+        p: masses of the outputs on one input, as exact numbers that sum to exactly 1.
+        q: masses of the same outputs on the other.
+        ratio: e^epsilon, 0 or more.
+
+    Reference: Steinke 2022, "Composition of Differential Privacy & Privacy Amplification by Subsampling", Prop. 7.
+    """
     return _hockey_stick(*_read_pair(p, q), _read_ratio(ratio))
 
 

@@ -77,7 +77,12 @@ _SLACK = "(epsilon, delta) of every mechanism; a slack delta"
 
 
 def theorems() -> tuple[Theorem, ...]:
-    """Every composition theorem offered, weakest needs first; `find` one by name."""
+    """Every composition theorem offered, weakest needs first; `find` one by name.
+
+    Guarantee: each row says which adaptivity its theorem allows and whether it is a guarantee or an estimate.
+
+    Reference: in each row.
+    """
     return _TABLE
 
 
