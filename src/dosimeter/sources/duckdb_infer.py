@@ -34,7 +34,10 @@ def infer(connection: Connection, table: str, names: list[str]) -> dict[str, Col
 def _fitting(
     connection: Connection, tried: Mapping[str, tuple[ColumnType, ...]], rows: str, *, no_cell_is_text: bool
 ) -> dict[str, tuple[ColumnType, ...]]:
-    """Of the types to try for each column, those that every cell of these rows reads as (where there is no cell: all of them, or none)."""
+    """Of the types to try for each column, those that every cell of these rows reads as.
+
+    Where a column has no cell, all of them fit, or none does.
+    """
     from sqlglot import exp
 
     checks: list[str] = []
