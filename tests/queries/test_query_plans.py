@@ -228,6 +228,28 @@ def test_a_huge_bound_gets_a_coarser_lattice_instead_of_a_refusal():
         planned(sum_of("age", lower=0, upper=10**17), unit=PrivacyUnit(), step=1)
 
 
+@pytest.mark.parametrize("query", [count(), sum_of("spend", lower=0, upper=50), mean_of("age", lower=0, upper=9)])
+@pytest.mark.parametrize("price", [Price(epsilon="1e-300"), Price(rho="1e-40"), Price(mu="1e-20")])
+def test_a_price_too_small_for_any_noise_is_refused_as_such(query, price):
+    """However coarse the step: the message speaks of the price."""
+    with pytest.raises(QueryError, match="offer a higher price"):
+        planned(query, price=price)
+
+
+@pytest.mark.parametrize("within", ["1e9", "1e12"])
+def test_a_very_wide_error_bar_is_still_met(within):
+    """Noise has a largest width; less noise than allowed is no fault."""
+    for query in (count(), sum_of("spend", lower=0, upper=50)):
+        assert planned(query, filter=FILTERS["zcdp"], within=within).error <= Decimal(within)
+
+
+def test_confidences_close_to_one_are_kept_exactly():
+    """Thirty nines are not one, also when two parts share the remaining failure."""
+    sure = "0." + "9" * 30
+    made = planned(QUERIES["mean"], confidence=sure)
+    assert made.answer([[10**6], [0]]).error > planned(QUERIES["mean"]).answer([[10**6], [0]]).error
+
+
 def test_a_fine_accuracy_gets_a_finer_lattice():
     """An error bar of a ten-thousandth on a sum of reals is many steps wide."""
     made = planned(sum_of("spend", lower=0, upper=50), filter=FILTERS["zcdp"], within="0.0001")

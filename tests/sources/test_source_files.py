@@ -161,6 +161,18 @@ def test_what_is_not_a_file_is_refused(path):
         DuckDBSource.open(path)
 
 
+def test_the_delimiter_is_found_in_the_header_or_told(tmp_path):
+    """The one that splits the header most; tabs in a .tsv; a declared one always."""
+    assert DuckDBSource.open(write(tmp_path / "t.tsv", "name, first\tage\nx\t1\n")).schema.names == (
+        "name, first",
+        "age",
+    )
+    path = write(tmp_path / "t.csv", "a;b,c\n1;2,3\n")
+    assert DuckDBSource.open(path).schema.names == ("a;b", "c")
+    assert DuckDBSource.open(path, delimiter=";").schema.names == ("a", "b,c")
+    assert answer(DuckDBSource.open(write(tmp_path / "T.CSV.GZ.csv.gz")), count()) == ((4,),)
+
+
 def test_a_directory_is_refused(tmp_path):
     """Also when its name ends like a file's."""
     with pytest.raises(SourceError, match="directory"):

@@ -65,18 +65,41 @@ def plan(
     relation = NeighbouringRelation.read(relation)
     wanted = None if within is None else amount(within, "within", round_up=False)
     sure = amount(confidence, "confidence", below_one=True)
-    for coarser in range(MAX_COARSER):
-        try:
-            frame = frame_of(query, schema, unit, step=step, coarser=coarser, within=wanted, salt=salt)
-            parts = _parts(query, frame, unit, relation, filter, price, wanted, sure)
-            break
-        except TooFine:
-            if step is not None or frame.value is None:
-                raise
+    frame, parts = _fitted(query, schema, unit, relation, filter, price, wanted, sure, step, salt)
     result = Plan(query, unit, relation, price, wanted, sure, frame, parts)
     if filter is not None and price is not None:
         require_held(result.event, filter, price)
     return result
+
+
+def _fitted(
+    query: Query,
+    schema: Schema,
+    unit: PrivacyUnit,
+    relation: NeighbouringRelation,
+    filter: Filter[Any] | None,  # noqa: A002
+    price: Price | None,
+    within: Decimal | None,
+    confidence: Decimal,
+    step: Number | None,
+    salt: str,
+) -> tuple[Frame, tuple[Part, ...]]:
+    """The frame and its releases; a derived step is made coarser until the noise has few enough steps."""
+    too_fine: TooFine | None = None
+    for coarser in range(MAX_COARSER):
+        try:
+            frame = frame_of(query, schema, unit, step=step, coarser=coarser, within=within, salt=salt)
+        except QueryError:
+            if too_fine is None:
+                raise
+            break
+        try:
+            return frame, _parts(query, frame, unit, relation, filter, price, within, confidence)
+        except TooFine as error:
+            too_fine = error
+            if step is not None or frame.value is None:
+                break
+    raise QueryError(str(too_fine))
 
 
 def _parts(
@@ -118,7 +141,7 @@ def _noise_within(
     within: Decimal,
     confidence: Decimal,
 ) -> Noise:
-    from dosimeter.mechanisms.accuracy import noise_within
+    from dosimeter.mechanisms.accuracy import LARGEST_WIDTH, noise_within
 
     if query.aggregate is Aggregate.MEAN:
         raise QueryError(
@@ -127,7 +150,7 @@ def _noise_within(
         )
     if filter is None:
         raise QueryError("a wanted accuracy needs the account's filter, which decides which noise costs least")
-    width = divide_down(within, step)
+    width = min(divide_down(within, step), LARGEST_WIDTH)
     if width < ONE:
         raise QueryError(
             f"within={text(within)} is less than one step of {text(step)}, and noise moves an answer by whole steps; "

@@ -15,7 +15,7 @@ from typing import Any
 
 from dosimeter.errors import QueryError
 from dosimeter.events import Event, event_to_json
-from dosimeter.exact import ONE, divide_down, text
+from dosimeter.exact import ONE, divide_down, subtract_down, subtract_up, text
 from dosimeter.mechanisms.noise import Noise
 from dosimeter.neighbours import NeighbouringRelation, PrivacyUnit
 from dosimeter.queries.frame import COUNT, Frame
@@ -167,7 +167,8 @@ class Plan:
         """The error bars of the parts, in steps, holding together: a union bound over the parts."""
         from dosimeter.mechanisms.accuracy import half_width
 
-        confidence = ONE - divide_down(ONE - self.confidence, len(self.parts))
+        failure = divide_down(subtract_down(ONE, self.confidence), len(self.parts))
+        confidence = subtract_up(ONE, failure)
         return [half_width(part.noise, confidence, part.cells) for part in self.parts]
 
 

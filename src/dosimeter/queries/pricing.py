@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dosimeter.accounting import loss_for
 from dosimeter.errors import InputError, NoGuaranteeError, QueryError
 from dosimeter.events import Composed, Event
-from dosimeter.exact import Number, divide_down, divide_up, multiply_up, sqrt_down, sqrt_up, text
+from dosimeter.exact import Number, divide_down, divide_up, multiply_up, sqrt_down, sqrt_up
 from dosimeter.mechanisms.noise import (
     LARGEST_PARAMETER,
     DiscreteGaussianNoise,
@@ -159,7 +159,7 @@ def _guarded(sigma: Decimal) -> Decimal:
 def _bounded(parameter: Decimal) -> Decimal:
     if parameter > LARGEST_PARAMETER:
         raise TooFine(
-            f"this price needs noise of {text(parameter.normalize())[:12]} steps, over {LARGEST_PARAMETER:g}; "
-            "use a coarser step, or offer a higher price"
+            f"this price needs noise of {parameter:.3g} steps, over {LARGEST_PARAMETER:g}; offer a higher price, "
+            "or use a coarser step"
         )
     return parameter

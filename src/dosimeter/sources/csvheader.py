@@ -29,6 +29,8 @@ def read_header(path: Path, delimiter: str | None = None) -> tuple[tuple[str, ..
         raise SourceError("the file is empty; a CSV file starts with a header line that names its columns")
     if len(first) == MAX_HEADER:
         raise SourceError("the header line is longer than a megabyte; this is not a CSV file")
+    if delimiter is None and path.name.lower().removesuffix(".gz").endswith(".tsv"):
+        delimiter = "\t"
     fields = {mark: next(_fields(first, mark), []) for mark in ([delimiter] if delimiter else DELIMITERS)}
     mark = max(fields, key=lambda each: len(fields[each]))
     names = tuple(fields[mark])

@@ -151,9 +151,11 @@ def _connect(threads: int | None) -> Connection:
 def _read_csv(connection: Connection, pattern: str, names: tuple[str, ...], mark: str) -> bool:
     """Every cell as text; a row with too few or too many cells is an error, not a guess. False if there is no row."""
     fields = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in names)
+    packed = "gzip" if pattern.lower().endswith(".gz") else "none"
     options = (
         f"auto_detect = false, header = true, delim = {_text(mark)}, quote = '\"', escape = '\"', nullstr = '', "
-        f"strict_mode = true, ignore_errors = false, null_padding = false, columns = {{{fields}}}"
+        f"compression = '{packed}', strict_mode = true, ignore_errors = false, null_padding = false, "
+        f"columns = {{{fields}}}"
     )
     scan = f"read_csv({_text(pattern)}, {options})"
     connection.execute(f"CREATE TEMP TABLE {_RAW} AS SELECT * FROM {scan}")  # noqa: S608
