@@ -137,14 +137,12 @@ def test_counts_outside_a_sample_are_opened_and_those_inside_are_not() -> None:
     assert open_event(inside) == {inside: 1}
 
 
-def test_depth_and_width_cannot_be_used_against_it() -> None:
-    """Very deep events are refused in words; very wide ones are looked through in a moment."""
+def test_depth_is_counted_through_samples() -> None:
+    """A sample is a level like any other, and what it holds is looked through in a moment, however wide."""
     deep: Event = Gaussian(1)
-    for _ in range(2_000):
+    for _ in range(15):
         deep = Repeated(deep, 1)
     with pytest.raises(InputError, match="nested deeper"):
-        PoissonSampled("0.1", deep)
-    wide: Event = POISSON
-    for _ in range(6):
-        wide = Composed((wide,) * 1_000)
+        Repeated(PoissonSampled("0.1", deep), 1)
+    wide = Composed((Composed((POISSON,) * 900),) * 500)
     assert relations_of(wide) == {ADD, ZERO}

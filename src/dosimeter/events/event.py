@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias, final
 
 from dosimeter.errors import InputError
+from dosimeter.events.nesting import require_modest
 from dosimeter.events.sampled import FixedSizeSampled, PoissonSampled, RandomAllocation, WithReplacementSampled
-from dosimeter.exact import ONE, ZERO, amount, count
+from dosimeter.exact import ONE, ZERO, amount, count, show
 from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, PureDP
 
 MAX_REASON = 2_000
 MAX_PARTS = 10_000
+DECLARABLE = (PureDP, ApproxDP, ZCDP, RDP, GDP)
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class Gaussian:
     """Continuous Gaussian noise of standard deviation `sigma` on a value of L2 sensitivity `l2_sensitivity`."""
@@ -32,6 +35,7 @@ class Gaussian:
         object.__setattr__(self, "l2_sensitivity", amount(self.l2_sensitivity, "l2_sensitivity"))
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class DiscreteGaussian:
     """Discrete Gaussian noise of parameter `sigma` on integers of L2 sensitivity `l2_sensitivity`.
@@ -48,6 +52,7 @@ class DiscreteGaussian:
         object.__setattr__(self, "l2_sensitivity", amount(self.l2_sensitivity, "l2_sensitivity"))
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class Laplace:
     """Continuous Laplace noise of scale `scale` on a value of L1 sensitivity `l1_sensitivity`."""
@@ -61,6 +66,7 @@ class Laplace:
         object.__setattr__(self, "l1_sensitivity", amount(self.l1_sensitivity, "l1_sensitivity"))
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class DiscreteLaplace:
     """Discrete Laplace noise of scale `scale` on integers of L1 sensitivity `l1_sensitivity`."""
@@ -74,6 +80,7 @@ class DiscreteLaplace:
         object.__setattr__(self, "l1_sensitivity", amount(self.l1_sensitivity, "l1_sensitivity"))
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class RandomizedResponse:
     """(epsilon, delta)-randomized response: the canonical worst case, and a mechanism of its own."""
@@ -91,6 +98,7 @@ class RandomizedResponse:
             )
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class Declared:
     """A third party's mechanism, taken at its word: the claimed guarantee and why it is believed.
@@ -103,12 +111,16 @@ class Declared:
     kind: ClassVar[str] = "declared"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.loss, PureDP | ApproxDP | ZCDP | RDP | GDP):
-            raise InputError("a declared loss is one of PureDP, ApproxDP, ZCDP, RDP, GDP")
-        if not isinstance(self.reason, str) or not self.reason.strip() or len(self.reason) > MAX_REASON:
+        if type(self.loss) not in DECLARABLE:
+            names = ", ".join(t.__name__ for t in DECLARABLE)
+            raise InputError(f"a declared loss is one of {names}; got {type(self.loss).__name__}")
+        if type(self.reason) is not str or not self.reason.strip() or len(self.reason) > MAX_REASON:
             raise InputError(f"a declared event needs a reason of 1 to {MAX_REASON} characters")
+        if any("\ud800" <= character <= "\udfff" for character in self.reason):
+            raise InputError("a declared event's reason holds half a character (a lone surrogate), which no file keeps")
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class Repeated:
     """`count` independent runs of one event with the same parameters."""
@@ -120,8 +132,10 @@ class Repeated:
     def __post_init__(self) -> None:
         require_event(self.event)
         object.__setattr__(self, "count", count(self.count, "count"))
+        require_modest(self)
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class Composed:
     """Several events released together, all parameters fixed before the first of them."""
@@ -130,12 +144,14 @@ class Composed:
     kind: ClassVar[str] = "composed"
 
     def __post_init__(self) -> None:
-        events = tuple(self.events)
-        if not 1 <= len(events) <= MAX_PARTS:
-            raise InputError(f"a composed event has 1 to {MAX_PARTS} parts; got {len(events)}")
-        for event in events:
+        if not isinstance(self.events, tuple | list):
+            raise InputError(f"events={show(self.events)} is not a tuple of events")
+        if not 1 <= len(self.events) <= MAX_PARTS:
+            raise InputError(f"a composed event has 1 to {MAX_PARTS} parts; got {len(self.events)}")
+        object.__setattr__(self, "events", tuple(self.events))
+        for event in self.events:
             require_event(event)
-        object.__setattr__(self, "events", events)
+        require_modest(self)
 
 
 Event: TypeAlias = (
@@ -170,6 +186,6 @@ EVENT_TYPES = (
 
 def require_event(value: object) -> None:
     """Refuse anything that is not one of the events above."""
-    if not isinstance(value, EVENT_TYPES):
+    if type(value) not in EVENT_TYPES:  # a subclass could say one thing to the table and another to the ledger
         names = ", ".join(t.__name__ for t in EVENT_TYPES)
         raise InputError(f"{type(value).__name__} is not an event; use one of: {names}")

@@ -1,7 +1,7 @@
 """The JSON form of events and losses: what the ledger stores, audits and exports.
 
-Numbers are texts, so nothing is lost on the way. Unknown names and unknown fields are refused: an entry that this
-version does not understand must not be priced by guesswork.
+Numbers are texts in one spelling, so nothing is lost on the way. Whatever is not written like that is refused, unknown
+names and missing fields included: an entry that this version does not understand must not be priced by guesswork.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from decimal import Decimal
 from typing import Any
 
 from dosimeter.errors import InputError
-from dosimeter.events.event import EVENT_TYPES, Composed, Declared, Event, Repeated, require_event
-from dosimeter.events.sampled import SAMPLED_TYPES
+from dosimeter.events.event import EVENT_TYPES, Event, require_event
+from dosimeter.events.nesting import MAX_DEPTH
 from dosimeter.exact import show, text
 from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, Loss, ProbabilisticDP, PureDP
 
-_LOSSES = {t.notion: t for t in (PureDP, ApproxDP, ProbabilisticDP, ZCDP, RDP, GDP)}
+_LOSS_TYPES = (PureDP, ApproxDP, ProbabilisticDP, ZCDP, RDP, GDP)
+_LOSSES = {t.notion: t for t in _LOSS_TYPES}
 _EVENTS = {t.kind: t for t in EVENT_TYPES}
-MAX_DEPTH = 16
 
 
 def loss_to_json(loss: Loss) -> dict[str, Any]:
@@ -28,23 +28,14 @@ def loss_to_json(loss: Loss) -> dict[str, Any]:
 
 def loss_from_json(data: object) -> Loss:
     """Read a loss back; raises InputError for anything that `loss_to_json` does not write."""
-    kind, rest = _named(data, "notion", _LOSSES)
-    loss: Loss = _build(kind, {k: tuple(v) if isinstance(v, list) else v for k, v in rest.items()})
+    kind, values = _named(data, "notion", _LOSSES)
+    loss: Loss = _build(kind, values)
     return loss
 
 
 def event_to_json(event: Event) -> dict[str, Any]:
     """An event as JSON: its kind and its parameters as texts."""
     require_event(event)
-    if isinstance(event, Repeated):
-        return {"kind": event.kind, "event": event_to_json(event.event), "count": event.count}
-    if isinstance(event, Composed):
-        return {"kind": event.kind, "events": [event_to_json(part) for part in event.events]}
-    if isinstance(event, Declared):
-        return {"kind": event.kind, "loss": loss_to_json(event.loss), "reason": event.reason}
-    if isinstance(event, SAMPLED_TYPES):
-        own = {f.name: _plain(getattr(event, f.name)) for f in fields(event) if f.name != "event"}
-        return {"kind": event.kind, **own, "event": event_to_json(event.event)}
     return {"kind": event.kind, **{f.name: _plain(getattr(event, f.name)) for f in fields(event)}}
 
 
@@ -52,14 +43,14 @@ def event_from_json(data: object, _depth: int = 0) -> Event:
     """Read an event back; raises InputError for anything that `event_to_json` does not write."""
     if _depth > MAX_DEPTH:
         raise InputError(f"an event is nested deeper than {MAX_DEPTH}; flatten it")
-    kind, rest = _named(data, "kind", _EVENTS)
-    if (kind is Repeated or kind in SAMPLED_TYPES) and "event" in rest:
-        rest["event"] = event_from_json(rest["event"], _depth + 1)
-    if kind is Composed and isinstance(rest.get("events"), list):
-        rest["events"] = tuple(event_from_json(part, _depth + 1) for part in rest["events"])
-    if kind is Declared and "loss" in rest:
-        rest["loss"] = loss_from_json(rest["loss"])
-    event: Event = _build(kind, rest)
+    kind, values = _named(data, "kind", _EVENTS)
+    if "event" in values:
+        values["event"] = event_from_json(values["event"], _depth + 1)
+    if isinstance(values.get("events"), list):
+        values["events"] = tuple(event_from_json(part, _depth + 1) for part in values["events"])
+    if "loss" in values:
+        values["loss"] = loss_from_json(values["loss"])
+    event: Event = _build(kind, values)
     return event
 
 
@@ -68,21 +59,35 @@ def _plain(value: Any) -> Any:
         return text(value)
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
+    if isinstance(value, EVENT_TYPES):
+        return event_to_json(value)
+    if isinstance(value, _LOSS_TYPES):
+        return loss_to_json(value)
     return value
 
 
 def _named(data: object, key: str, known: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-    if not isinstance(data, dict) or data.get(key) not in known:
-        got = show(data.get(key)) if isinstance(data, dict) else type(data).__name__
-        raise InputError(f"{key}={got} is unknown; this version reads: {', '.join(known)}")
-    return known[data[key]], {k: v for k, v in data.items() if k != key}
+    """The class that the data names, and the other fields."""
+    if not isinstance(data, dict):
+        raise InputError(f"a JSON object with the field {key!r} is needed; got a {type(data).__name__}")
+    name = data.get(key)
+    if not isinstance(name, str) or name not in known:
+        raise InputError(f"{key}={show(name)} is unknown; this version reads: {', '.join(known)}")
+    return known[name], {field: value for field, value in data.items() if field != key}
 
 
 def _build(kind: Any, values: dict[str, Any]) -> Any:
-    names = {f.name for f in fields(kind)}
-    if extra := sorted(set(values) - names):
-        raise InputError(f"{kind.__name__} has no field {show(extra[0])}; it has: {', '.join(sorted(names))}")
-    try:
-        return kind(**values)
-    except TypeError:
-        raise InputError(f"{kind.__name__} needs the fields: {', '.join(sorted(names))}") from None
+    """The value, which writes exactly these fields again: one spelling, nothing left out and filled in."""
+    names = [field.name for field in fields(kind)]
+    if set(values) != set(names):
+        raise InputError(f"{kind.__name__} has exactly the fields: {', '.join(names)}")
+    built = kind(**values)
+    for name, given in values.items():
+        if isinstance(given, (tuple, *EVENT_TYPES, *_LOSS_TYPES)):
+            continue  # read back just above, and checked there
+        stored = _plain(getattr(built, name))
+        if type(given) is not type(stored) or given != stored:
+            raise InputError(
+                f"{kind.__name__}: {name}={show(given)} is stored as {show(stored)}; numbers are texts in one spelling"
+            )
+    return built

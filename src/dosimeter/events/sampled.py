@@ -8,12 +8,12 @@ contribution for Poisson sampling and allocation, a replacement (twice that, for
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, final
 
 from dosimeter.errors import InputError, NotionError
+from dosimeter.events.nesting import everything_in, require_modest
 from dosimeter.exact import ONE, amount, count
 from dosimeter.neighbours import NeighbouringRelation
 
@@ -24,9 +24,9 @@ EVERY_RELATION: Final = frozenset(NeighbouringRelation)
 _ABSENCE: Final = frozenset({NeighbouringRelation.ADD_REMOVE, NeighbouringRelation.ZERO_OUT})
 _EXCHANGE: Final = frozenset({NeighbouringRelation.REPLACE_ONE})
 MAX_POPULATION: Final = 10**12
-MAX_DEPTH: Final = 50
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class PoissonSampled:
     """Every record takes part in `event` with the same probability, independently of all others and of the past.
@@ -50,6 +50,7 @@ class PoissonSampled:
         _require_inner(self, self.event)
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class FixedSizeSampled:
     """A secret batch of exactly `batch_size` different records, uniform among all such batches; fresh for every run.
@@ -73,7 +74,7 @@ class FixedSizeSampled:
         if self.batch_size > self.population:
             raise InputError(f"batch_size={self.batch_size} is larger than population={self.population}")
         _require_inner(self, self.event)
-        for inner in _parts(self.event):
+        for inner in everything_in(self.event):
             if isinstance(inner, FixedSizeSampled | WithReplacementSampled) and inner.population != self.batch_size:
                 raise InputError(
                     f"a sample of {inner.population} records is taken from a batch of {self.batch_size}; "
@@ -81,6 +82,7 @@ class FixedSizeSampled:
                 )
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class WithReplacementSampled:
     """`draws` secret, independent, uniform draws; the same record may be drawn, and then counts, several times.
@@ -105,6 +107,7 @@ class WithReplacementSampled:
         _require_inner(self, self.event)
 
 
+@final
 @dataclass(frozen=True, slots=True)
 class RandomAllocation:
     """`steps` runs of `event`; every record takes part in `selected` of them, chosen secretly and independently.
@@ -141,7 +144,7 @@ def relations_of(event: Event) -> frozenset[NeighbouringRelation]:
     a sampled one; what all parts have in common for a composed one, which may be nothing.
     """
     relations = EVERY_RELATION
-    for part in _parts(event):
+    for part in everything_in(event):
         if isinstance(part, SAMPLED_TYPES):
             relations &= part.relations
     return relations
@@ -155,7 +158,7 @@ def require_relation(event: Event, relation: NeighbouringRelation | str) -> None
     """
     wanted = NeighbouringRelation.read(relation)
     schemes: dict[str, frozenset[NeighbouringRelation]] = {}
-    for part in _parts(event):
+    for part in everything_in(event):
         if isinstance(part, SAMPLED_TYPES):
             schemes.setdefault(part.kind, part.relations)
     strangers = [kind for kind, relations in schemes.items() if wanted not in relations]
@@ -179,10 +182,9 @@ def _require_inner(
     from dosimeter.events.event import require_event
 
     require_event(event)
-    if any(depth > MAX_DEPTH for _, depth in _levels(event)):
-        raise InputError(f"the event inside a sample is nested deeper than {MAX_DEPTH}; flatten it")
+    require_modest(outer)
     if not relations_of(event) & outer.relations:
-        inner = next(part.kind for part in _parts(event) if isinstance(part, SAMPLED_TYPES))
+        inner = next(part.kind for part in everything_in(event) if isinstance(part, SAMPLED_TYPES))
         raise NotionError(
             f"{outer.kind} speaks of {' or '.join(sorted(outer.relations))} and cannot hold a {inner} event, which "
             "speaks of other neighbours; use one scheme"
@@ -192,25 +194,3 @@ def _require_inner(
 def _read_counts(value: object, *names: str) -> None:
     for name in names:
         object.__setattr__(value, name, count(getattr(value, name), name, largest=MAX_POPULATION))
-
-
-def _parts(event: Event) -> Iterator[Event]:
-    """The event and everything nested in it, each object once."""
-    for part, _ in _levels(event):
-        yield part
-
-
-def _levels(event: Event) -> Iterator[tuple[Event, int]]:
-    from dosimeter.events.event import Composed, Repeated
-
-    waiting, seen = [(event, 0)], set[int]()
-    while waiting:
-        part, depth = waiting.pop()
-        if id(part) in seen:
-            continue
-        seen.add(id(part))
-        yield part, depth
-        if isinstance(part, Composed):
-            waiting.extend((inner, depth + 1) for inner in reversed(part.events))
-        elif isinstance(part, Repeated | PoissonSampled | FixedSizeSampled | WithReplacementSampled | RandomAllocation):
-            waiting.append((part.event, depth + 1))
