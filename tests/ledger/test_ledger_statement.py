@@ -8,10 +8,10 @@ from decimal import Decimal
 import pytest
 from tests.ledger.ledger_world import RELATION, SetClock, answered, ask, open_account
 
-from dosimeter.adaptive.filters import ZCDPFilter
+from dosimeter.adaptive.filters import PureFilter, ZCDPFilter
 from dosimeter.adaptive.odometers import MixtureOdometer, StoppedRunOdometer
 from dosimeter.errors import LedgerCorrupt
-from dosimeter.events import Composed, Declared, Gaussian, Repeated, loss_from_json
+from dosimeter.events import Composed, Declared, Gaussian, PoissonSampled, Repeated, loss_from_json
 from dosimeter.ledger import DatasetIdentity, Ledger, Request, Reserved
 from dosimeter.ledger.statement import charge_text
 from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, PureDP
@@ -109,6 +109,15 @@ def test_declared_reasons_are_found_inside_composed_events(ledger: Ledger) -> No
     ledger.reserve(account, Request("q", event, RELATION, "ab", "mixed"))
     (entry,) = ledger.statement(account).entries
     assert entry.declared_reasons == ("their audit report", "their paper")
+
+
+def test_declared_reasons_are_found_inside_samples(ledger: Ledger) -> None:
+    """A declared mechanism that runs on a sample is no less declared."""
+    account = open_account(ledger, filter=PureFilter("100"))
+    event = Repeated(PoissonSampled("0.5", Declared(PureDP("0.1"), "their audit report")), 2)
+    ledger.reserve(account, Request("q", event, RELATION, "ab", "sampled"))
+    (entry,) = ledger.statement(account).entries
+    assert entry.declared_reasons == ("their audit report",)
 
 
 def test_an_odometer_that_has_no_bound_says_why(ledger: Ledger) -> None:

@@ -278,8 +278,8 @@ class _Fold:
         stored, wanted = loss_from_json(body["loss"]), canonical([body["event"], body["delta"]])
         if wanted not in self.prices:
             delta = None if body["delta"] is None else Decimal(body["delta"])
-            event, rule = event_from_json(body["event"]), self._opened_account().filter
-            self.prices[wanted] = pricing.charge(event, rule, delta).loss
+            event, account = event_from_json(body["event"]), self._opened_account()
+            self.prices[wanted] = pricing.charge(event, account.filter, delta, account.relation).loss
         _need(covers(stored, self.prices[wanted]), "the stored loss is below the price of its event")
         return stored
 

@@ -197,7 +197,7 @@ class Ledger:
         """What a release would cost now and whether it fits; changes nothing."""
         current = self._known(account.id)
         require_same(current.relation, NeighbouringRelation.read(relation))
-        loss = pricing.charge(event, current.filter, _delta(delta)).loss
+        loss = pricing.charge(event, current.filter, _delta(delta), current.relation).loss
         with self._store.read() as view:
             head = self._head(view, current.id)
         rule, state = current.filter, self._state(current, head)
@@ -262,7 +262,9 @@ class Ledger:
         current = self._known(account.id)
         require_same(current.relation, request.relation)
         try:
-            priced: Charge | DosimeterError = pricing.charge(request.event, current.filter, request.delta)
+            priced: Charge | DosimeterError = pricing.charge(
+                request.event, current.filter, request.delta, current.relation
+            )
         except DosimeterError as error:
             priced = error  # a request that was answered before is replayed even if it has no price today
         return current, priced, os.urandom(16)

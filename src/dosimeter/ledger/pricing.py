@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from dosimeter.adaptive.filter import Filter
 from dosimeter.events import Event, event_to_json, loss_to_json
 from dosimeter.ledger.texts import canonical
+from dosimeter.neighbours import NeighbouringRelation
 from dosimeter.notions import Loss
 
 if TYPE_CHECKING:
@@ -23,16 +24,21 @@ class Charge(NamedTuple):
     event_text: str
 
 
-def charge(event: Event, rule: Filter[Any], delta: Decimal | None) -> Charge:
-    """What `event` costs an account under `rule`; raises NoGuaranteeError where no theorem gives a price."""
-    return _charge(event, cast("Hashable", rule), delta)
+def charge(event: Event, rule: Filter[Any], delta: Decimal | None, relation: NeighbouringRelation) -> Charge:
+    """What `event` costs an account of `relation` under `rule`.
+
+    Raises:
+        NoGuaranteeError: no theorem gives a price.
+        NotionError: the event's sampling scheme speaks of other neighbours.
+    """
+    return _charge(event, cast("Hashable", rule), delta, relation)
 
 
 @lru_cache(maxsize=1024)  # a price is a pure function of frozen values, and sessions ask like queries many times
-def _charge(event: Event, rule: Any, delta: Decimal | None) -> Charge:
+def _charge(event: Event, rule: Any, delta: Decimal | None, relation: NeighbouringRelation) -> Charge:
     from dosimeter.accounting import loss_for
 
-    loss = loss_for(event, rule, delta=delta)
+    loss = loss_for(event, rule, delta=delta, relation=relation)
     return Charge(loss, canonical(loss_to_json(loss)), canonical(event_to_json(event)))
 
 

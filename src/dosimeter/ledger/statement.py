@@ -16,7 +16,8 @@ from typing import Any
 
 from dosimeter.errors import DosimeterError, LedgerCorrupt, NoGuaranteeError
 from dosimeter.events import event_from_json, loss_from_json, loss_to_json
-from dosimeter.events.event import Composed, Declared, Event, Repeated
+from dosimeter.events.event import Declared, Event
+from dosimeter.events.nesting import everything_in
 from dosimeter.exact import text
 from dosimeter.ledger.account import Account
 from dosimeter.ledger.record import Head, Kind, Record
@@ -210,16 +211,8 @@ def _entry(record: Record, end: Record | None) -> Entry:
 
 
 def _reasons(event: Event) -> Iterable[str]:
-    match event:
-        case Declared():
-            yield event.reason
-        case Repeated():
-            yield from _reasons(event.event)
-        case Composed():
-            for part in event.events:
-                yield from _reasons(part)
-        case _:
-            return
+    """Why declared parts are believed, wherever they stand, samples included."""
+    return (part.reason for part in everything_in(event) if isinstance(part, Declared))
 
 
 def charge_text(loss: Loss) -> str:
