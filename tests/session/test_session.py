@@ -287,3 +287,13 @@ def test_an_answer_speaks_json(make: Make) -> None:
     assert data["charge"]["notion"] == "zcdp"
     assert "together" in str(answer)
     assert set(answer.errors()) == {"F", "M"}
+
+
+def test_a_column_that_is_gone_is_noticed_before_anything_is_charged(make: Make, ledger: Ledger) -> None:
+    """Accepted data that lacks a column of the account's schema cannot be opened; the message names the column."""
+    session = make()
+    narrower = DuckDBSource.from_rows({"person": "integer", "age": "integer"}, [(1, 30)])
+    identity = DatasetIdentity("people", narrower.content_digest())
+    ledger.accept_data_change(session.account, identity, reason="fewer columns", authorised_by="Ada")
+    with pytest.raises(InputError, match="sex"):
+        dm.open(narrower, name="people", ledger=ledger)

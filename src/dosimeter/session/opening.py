@@ -86,7 +86,13 @@ def open(  # noqa: A001 - dosimeter.open, as people say it
         raise AccountNotFound(
             f"{show(identity.name)} has no account in this ledger yet; give a budget, as in epsilon='1', delta='1e-6'"
         )
-    return Session(book, account, source, pad_seconds=pad_seconds)
+    session = Session(book, account, source, pad_seconds=pad_seconds)
+    if gone := sorted(set(session.schema.names) - set(source.schema.names)):
+        raise InputError(
+            f"the account was opened with column {show(gone[0])}, which this data no longer has; "
+            "bring the column back, or open the data as another data set"
+        )
+    return session
 
 
 def open_ledger(path: str | os.PathLike[str], *, create: bool = True) -> Ledger:
