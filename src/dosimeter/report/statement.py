@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from dosimeter.exact import brief_down, brief_up
 from dosimeter.notions import Loss
 from dosimeter.notions.words import in_words
-from dosimeter.report.figure import style, svg
+from dosimeter.report.chart import style
+from dosimeter.report.figure import svg
 from dosimeter.report.trace import odometer_figure
 
 if TYPE_CHECKING:
