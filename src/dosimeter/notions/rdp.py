@@ -23,7 +23,7 @@ def read_order(value: Number, name: str = "order") -> Decimal:
     return order
 
 
-def _several(values: object, name: str) -> tuple[Number, ...]:
+def read_several(values: object, name: str) -> tuple[Number, ...]:
     """Several numbers; a text is one number, not a sequence of digits."""
     if isinstance(values, Iterable) and not isinstance(values, str | bytes):
         return tuple(values)
@@ -47,8 +47,8 @@ class RDP:
     notion: ClassVar[str] = "rdp"
 
     def __post_init__(self) -> None:
-        orders = tuple(read_order(order) for order in _several(self.orders, "orders"))
-        epsilons = tuple(amount(epsilon, "epsilon", zero=True) for epsilon in _several(self.epsilons, "epsilons"))
+        orders = tuple(read_order(order) for order in read_several(self.orders, "orders"))
+        epsilons = tuple(amount(epsilon, "epsilon", zero=True) for epsilon in read_several(self.epsilons, "epsilons"))
         if not orders or len(orders) != len(epsilons):
             raise InputError(f"RDP needs one epsilon per order; got {len(orders)} orders, {len(epsilons)} epsilons")
         if any(a >= b for a, b in itertools.pairwise(orders)):

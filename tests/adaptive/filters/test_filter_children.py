@@ -49,6 +49,16 @@ def test_two_children_work_at_the_same_time_within_their_caps() -> None:
         assert isinstance(step, Refused)
 
 
+def test_a_promise_cannot_be_taken_out_of_a_family() -> None:
+    """Families are values: neither the mapping of children nor the one it was made from leads to less being owed."""
+    children: dict[str, Any] = dict(after(Family.start(PureFilter(1)).open("A", PureDP("0.6"))).children)
+    family: Family[Any] = Family(PureFilter(1), PureFilter(1).start(), children)
+    children.clear()
+    with pytest.raises((TypeError, AttributeError)):
+        family.children.pop("A")  # type: ignore[attr-defined]
+    assert family.remaining() == {"epsilon": "0.4"}
+
+
 def test_a_closed_child_returns_what_it_did_not_use() -> None:
     """After closing, the parent owes what was spent, not the cap; a child that spent all returns nothing."""
     family = after(Family.start(PureFilter(1)).open("A", PureDP("0.6")))

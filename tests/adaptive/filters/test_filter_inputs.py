@@ -233,9 +233,45 @@ def test_json_is_plain_and_strict(kind: str) -> None:
         ]
         spoiled += [{key: value for key, value in data.items() if key != name}]
         spoiled += [{**data, name: bad} for bad in ("NaN", "-1", "inf", 0.5, 1, None, {}, "x", ["NaN"], [0.1], [["1"]])]
+        spoiled += [
+            {**data, key: [value] if isinstance(value, str) else value[0]}
+            for key, value in data.items()
+            if key != "kind"
+        ]
+        spoiled += [{**data, key: "1/3"} for key, value in data.items() if key != "kind" and isinstance(value, str)]
+        spoiled += [{**data, key: value + ".0"} for key, value in data.items() if value == "1"]
         for bad in spoiled:
             with pytest.raises(InputError):
                 read(bad)
+
+
+class Yes(Decimal):
+    """A number that agrees to everything."""
+
+    def __ge__(self, other: object) -> bool:
+        return True
+
+    __le__ = __ge__
+
+    def is_finite(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("kind", sorted(ONE_OF_EACH))
+def test_a_negative_charge_gives_nothing_back(kind: str) -> None:
+    """A loss forged after its checks, with a number that answers them itself, cannot lower what was spent."""
+    filter_ = ONE_OF_EACH[kind]
+    orders = getattr(filter_, "orders", ())
+    honest: Any = RDP(orders, ("0.1",) * len(orders)) if filter_.notion == "rdp" else LOSSES[filter_.notion]
+    spent = filter_.admit(filter_.start(), honest)
+    assert isinstance(spent, Admitted)
+    for name in type(honest).__dataclass_fields__:
+        if name in ("orders", "notion"):
+            continue
+        forged, value = copy.copy(honest), Yes("-0.05")
+        object.__setattr__(forged, name, (value,) * len(orders) if name == "epsilons" else value)
+        with pytest.raises(InputError, match="nothing was charged"):
+            filter_.admit(spent.state, forged)
 
 
 def test_an_unknown_kind_lists_the_known_ones() -> None:

@@ -12,17 +12,16 @@ from decimal import Decimal
 from typing import ClassVar, final
 
 from dosimeter.adaptive.filters.intrinsic import largest_pure
-from dosimeter.adaptive.filters.sums import SumFilter, left
-from dosimeter.adaptive.filters.weighted import read_declared
-from dosimeter.adaptive.filters.zcdp import ZCDPState, add_zcdp
-from dosimeter.exact import ONE, ZERO, Number, amount, multiply_up
+from dosimeter.adaptive.filters.sums import left, read_declared
+from dosimeter.adaptive.filters.zcdp import ConcentratedSumFilter, ZCDPState
+from dosimeter.exact import ZERO, Number, amount
 from dosimeter.notions import ZCDP, ApproxDP
 from dosimeter.notions.convert import largest_zcdp_for_approx, zcdp_to_approx
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class ApproxFilter(SumFilter[ZCDPState, ZCDP]):
+class ApproxFilter(ConcentratedSumFilter):
     """Admits delta_m-approximate rho_m-zCDP queries while sum rho_m <= `rho` and sum delta_m <= `declared_delta`.
 
     `rho` is the largest with declared_delta + (1 - declared_delta) delta_zCDP(rho, epsilon) <= delta, rounded down.
@@ -48,9 +47,6 @@ class ApproxFilter(SumFilter[ZCDPState, ZCDP]):
     declared_delta: Decimal = ZERO
     rho: Decimal = field(init=False, compare=False)
     kind: ClassVar[str] = "approx"
-    notion: ClassVar[str] = "zcdp"
-    state_type: ClassVar[type[ZCDPState]] = ZCDPState
-    loss_type: ClassVar[type[ZCDP]] = ZCDP
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", amount(self.epsilon, "epsilon", round_up=False))
@@ -58,25 +54,9 @@ class ApproxFilter(SumFilter[ZCDPState, ZCDP]):
         object.__setattr__(self, "declared_delta", read_declared(self.declared_delta, self.delta))
         object.__setattr__(self, "rho", largest_zcdp_for_approx(self.epsilon, self.delta, self.declared_delta))
 
-    def start(self) -> ZCDPState:
-        """Nothing spent."""
-        return ZCDPState()
-
     def caps(self) -> dict[str, Decimal]:
         """The caps on the sum of rhos and on the sum of declared deltas."""
         return {"rho": self.rho, "delta": self.declared_delta}
-
-    def sums(self, state: ZCDPState) -> dict[str, Decimal]:
-        """The sums of the admitted rhos and deltas."""
-        return {"rho": state.rho, "delta": state.delta}
-
-    def asked(self, state: ZCDPState, loss: ZCDP, count: int) -> dict[str, Decimal]:  # noqa: ARG002
-        """The loss's rho and delta."""
-        return {"rho": multiply_up(loss.rho, count), "delta": multiply_up(loss.delta, count)}
-
-    def advance(self, state: ZCDPState, loss: ZCDP, count: int) -> ZCDPState:
-        """Add rho and delta."""
-        return add_zcdp(state, loss, count)
 
     def equivalents(self, state: ZCDPState) -> dict[str, Decimal]:
         """The largest epsilon of one more pure query that fits."""
@@ -97,7 +77,3 @@ class ApproxFilter(SumFilter[ZCDPState, ZCDP]):
             epsilon: in nats, at least 0.
         """
         return zcdp_to_approx(self.profile_guarantee(), target_epsilon=epsilon).delta
-
-    def running_sum(self, state: ZCDPState) -> ZCDP:
-        """The admitted losses added up: what happened so far, not a guarantee for a run that stops on its answers."""
-        return ZCDP(state.rho, min(ONE, state.delta))

@@ -8,7 +8,7 @@ from typing import ClassVar, final
 
 from dosimeter.adaptive.filters.intrinsic import pure_rho, twice
 from dosimeter.adaptive.filters.sums import SumFilter, require_sums
-from dosimeter.exact import ZERO, add_up, amount, multiply_up
+from dosimeter.exact import ONE, ZERO, add_up, amount, multiply_up
 from dosimeter.notions import ApproxDP
 
 
@@ -87,4 +87,4 @@ class BasicFilter(SumFilter[BasicState, ApproxDP]):
 
     def running_sum(self, state: BasicState) -> ApproxDP:
         """The admitted losses added up: what happened so far, not a guarantee for a run that stops on its answers."""
-        return ApproxDP(state.epsilon, state.delta)
+        return ApproxDP(state.epsilon, min(ONE, state.delta))

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from dosimeter.adaptive.filter import Admitted, Refused
@@ -52,6 +53,9 @@ class Family(Generic[State]):
     parent: SumFilter[State, Any]
     settled: State
     children: Mapping[str, OpenChild]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "children", MappingProxyType(dict(self.children)))  # what is promised stays promised
 
     @classmethod
     def start(cls, parent: SumFilter[State, Any]) -> Family[State]:

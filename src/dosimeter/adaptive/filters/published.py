@@ -11,8 +11,7 @@ from decimal import Decimal
 from typing import ClassVar, final
 
 from dosimeter.adaptive.filters.intrinsic import pure_rho, twice
-from dosimeter.adaptive.filters.sums import SumFilter, left, require_sums
-from dosimeter.adaptive.filters.weighted import read_declared
+from dosimeter.adaptive.filters.sums import SumFilter, left, read_declared, require_sums
 from dosimeter.exact import ZERO, add_up, amount, multiply_up, sqrt_down
 from dosimeter.notions import ApproxDP
 from dosimeter.notions.convert import largest_square_sum_for_approx

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import ClassVar, Protocol, final
+from typing import TYPE_CHECKING, ClassVar, final
 
 from dosimeter.adaptive.filters.sums import SumFilter, require_sums
 from dosimeter.errors import InputError, NotionError
-from dosimeter.exact import ONE, ZERO, Number, add_up, amount, multiply_up, text, to_decimal
+from dosimeter.exact import ONE, ZERO, add_up, amount, multiply_up, show, text, to_decimal
 from dosimeter.notions import RDP
+from dosimeter.notions.rdp import read_several
 
 
 @final
@@ -37,20 +38,19 @@ class RDPState:
         return None
 
 
-class _Orders(Protocol):
-    @property
-    def orders(self) -> tuple[Decimal, ...]: ...
-
-
 def name_of(order: Decimal) -> str:
     """How the sum at one order is called in refusals and statements."""
     return f"epsilon at order {text(order)}"
 
 
+def by_order(orders: tuple[Decimal, ...], epsilons: tuple[Decimal, ...], delta: Decimal) -> dict[str, Decimal]:
+    """Amounts by name, delta last."""
+    return {**{name_of(a): e for a, e in zip(orders, epsilons, strict=True)}, "delta": delta}
+
+
 def read_budgets(epsilons: object) -> tuple[Decimal, ...]:
     """Read one budget per order, ratios rounded down."""
-    values: tuple[Number, ...] = tuple(epsilons) if isinstance(epsilons, tuple | list) else ()
-    return tuple(amount(epsilon, "epsilon", round_up=False, zero=True) for epsilon in values)
+    return tuple(amount(value, "epsilon", round_up=False, zero=True) for value in read_several(epsilons, "epsilons"))
 
 
 def read_orders(orders: object) -> tuple[Decimal, ...]:
@@ -59,44 +59,69 @@ def read_orders(orders: object) -> tuple[Decimal, ...]:
     Raises:
         InputError: an order is outside the range, or written as a ratio that no decimal equals.
     """
-    values: tuple[Number, ...] = tuple(orders) if isinstance(orders, tuple | list) else ()
+    values = read_several(orders, "orders")
     for value in values:
         if to_decimal(value, "order") != to_decimal(value, "order", round_up=False):
-            raise InputError(f"order={value} has no exact decimal form; choose a decimal such as 1.5")
+            raise InputError(f"order={show(value)} has no exact decimal form; choose a decimal such as 1.5")
     return RDP(values, (ZERO,) * len(values)).orders  # type: ignore[arg-type]
 
 
-def sums_by_order(filter_: _Orders, state: RDPState) -> dict[str, Decimal]:
-    """The state's sums by name, delta last."""
-    if state.orders != filter_.orders:
-        raise InputError("the state speaks of other Renyi orders than the filter")
-    return {**{name_of(a): e for a, e in zip(state.orders, state.epsilons, strict=True)}, "delta": state.delta}
+class RenyiSumFilter(SumFilter[RDPState, RDP]):
+    """The sums of every filter that takes Renyi losses; a subclass says what they are capped by, and why."""
 
+    __slots__ = ()
+    notion: ClassVar[str] = "rdp"
+    state_type: ClassVar[type[RDPState]] = RDPState
+    loss_type: ClassVar[type[RDP]] = RDP
 
-def asked_by_order(filter_: _Orders, loss: RDP, count: int) -> dict[str, Decimal]:
-    """The divergences of `count` such losses by name, delta last.
+    if TYPE_CHECKING:
 
-    Raises:
-        NotionError: the loss speaks of other orders.
-    """
-    if loss.orders != filter_.orders:
-        raise NotionError(
-            f"the loss is stated at {len(loss.orders)} Renyi orders that are not the filter's; "
-            f"restate it at the orders {', '.join(text(a) for a in filter_.orders[:8])}"
-        )
-    by_order = {name_of(a): multiply_up(e, count) for a, e in zip(loss.orders, loss.epsilons, strict=True)}
-    return {**by_order, "delta": multiply_up(loss.delta, count)}
+        @property
+        def orders(self) -> tuple[Decimal, ...]:
+            """The orders at which losses are stated, fixed before the first query."""
+            ...
 
+    def start(self) -> RDPState:
+        """Nothing spent."""
+        return RDPState(self.orders, (ZERO,) * len(self.orders))
 
-def add_loss(state: RDPState, loss: RDP, count: int) -> RDPState:
-    """The state after `count` such losses."""
-    epsilons = tuple(add_up(a, multiply_up(b, count)) for a, b in zip(state.epsilons, loss.epsilons, strict=True))
-    return RDPState(state.orders, epsilons, add_up(state.delta, multiply_up(loss.delta, count)))
+    def sums(self, state: RDPState) -> dict[str, Decimal]:
+        """The sums at every order, and of deltas.
+
+        Raises:
+            InputError: the state speaks of other orders.
+        """
+        if state.orders != self.orders:
+            raise InputError("the state speaks of other Renyi orders than the filter")
+        return by_order(state.orders, state.epsilons, state.delta)
+
+    def asked(self, state: RDPState, loss: RDP, count: int) -> dict[str, Decimal]:  # noqa: ARG002
+        """The loss at every order, and its delta.
+
+        Raises:
+            NotionError: the loss speaks of other orders.
+        """
+        if loss.orders != self.orders:
+            raise NotionError(
+                f"the loss is stated at {len(loss.orders)} Renyi orders that are not the filter's; "
+                f"restate it at the orders {', '.join(text(a) for a in self.orders[:8])}"
+            )
+        epsilons = tuple(multiply_up(epsilon, count) for epsilon in loss.epsilons)
+        return by_order(loss.orders, epsilons, multiply_up(loss.delta, count))
+
+    def advance(self, state: RDPState, loss: RDP, count: int) -> RDPState:
+        """Add the divergences and the delta."""
+        epsilons = tuple(add_up(a, multiply_up(b, count)) for a, b in zip(state.epsilons, loss.epsilons, strict=True))
+        return RDPState(state.orders, epsilons, add_up(state.delta, multiply_up(loss.delta, count)))
+
+    def running_sum(self, state: RDPState) -> RDP:
+        """The admitted losses added up: what happened so far, not a guarantee for a run that stops on its answers."""
+        return RDP(state.orders, state.epsilons, min(ONE, state.delta))
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class RDPFilter(SumFilter[RDPState, RDP]):
+class RDPFilter(RenyiSumFilter):
     """Admits approximate RDP queries while their divergences at one order stay within `epsilon`.
 
     Guarantee:
@@ -117,9 +142,6 @@ class RDPFilter(SumFilter[RDPState, RDP]):
     epsilon: Decimal
     delta: Decimal = ZERO
     kind: ClassVar[str] = "rdp"
-    notion: ClassVar[str] = "rdp"
-    state_type: ClassVar[type[RDPState]] = RDPState
-    loss_type: ClassVar[type[RDP]] = RDP
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", read_orders((self.order,))[0])
@@ -131,38 +153,18 @@ class RDPFilter(SumFilter[RDPState, RDP]):
         """The one order at which losses are stated."""
         return (self.order,)
 
-    def start(self) -> RDPState:
-        """Nothing spent."""
-        return RDPState(self.orders, (ZERO,))
-
     def caps(self) -> dict[str, Decimal]:
         """The caps at the order, and on delta."""
-        return {name_of(self.order): self.epsilon, "delta": self.delta}
-
-    def sums(self, state: RDPState) -> dict[str, Decimal]:
-        """The sums at the order, and of deltas."""
-        return sums_by_order(self, state)
-
-    def asked(self, state: RDPState, loss: RDP, count: int) -> dict[str, Decimal]:  # noqa: ARG002
-        """The loss at the order, and its delta."""
-        return asked_by_order(self, loss, count)
-
-    def advance(self, state: RDPState, loss: RDP, count: int) -> RDPState:
-        """Add the divergence and the delta."""
-        return add_loss(state, loss, count)
+        return by_order(self.orders, (self.epsilon,), self.delta)
 
     def guarantee(self) -> RDP:
         """delta-approximate (order, epsilon)-RDP for the whole interaction."""
         return RDP(self.orders, (self.epsilon,), self.delta)
 
-    def running_sum(self, state: RDPState) -> RDP:
-        """The admitted losses added up: what happened so far, not a guarantee for a run that stops on its answers."""
-        return RDP(state.orders, state.epsilons, min(ONE, state.delta))
-
 
 @final
 @dataclass(frozen=True, slots=True)
-class RDPCurveFilter(SumFilter[RDPState, RDP]):
+class RDPCurveFilter(RenyiSumFilter):
     """Admits approximate RDP queries while the sums stay within the budget at EVERY order.
 
     Guarantee:
@@ -183,9 +185,6 @@ class RDPCurveFilter(SumFilter[RDPState, RDP]):
     epsilons: tuple[Decimal, ...]
     delta: Decimal = ZERO
     kind: ClassVar[str] = "rdp_curve"
-    notion: ClassVar[str] = "rdp"
-    state_type: ClassVar[type[RDPState]] = RDPState
-    loss_type: ClassVar[type[RDP]] = RDP
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "orders", read_orders(self.orders))
@@ -193,30 +192,10 @@ class RDPCurveFilter(SumFilter[RDPState, RDP]):
         object.__setattr__(self, "delta", amount(self.delta, "delta", round_up=False, zero=True, below_one=True))
         RDP(self.orders, self.epsilons, self.delta)  # one budget per order
 
-    def start(self) -> RDPState:
-        """Nothing spent."""
-        return RDPState(self.orders, (ZERO,) * len(self.orders))
-
     def caps(self) -> dict[str, Decimal]:
         """The caps at every order, and on delta."""
-        return {**{name_of(a): e for a, e in zip(self.orders, self.epsilons, strict=True)}, "delta": self.delta}
-
-    def sums(self, state: RDPState) -> dict[str, Decimal]:
-        """The sums at every order, and of deltas."""
-        return sums_by_order(self, state)
-
-    def asked(self, state: RDPState, loss: RDP, count: int) -> dict[str, Decimal]:  # noqa: ARG002
-        """The loss at every order, and its delta."""
-        return asked_by_order(self, loss, count)
-
-    def advance(self, state: RDPState, loss: RDP, count: int) -> RDPState:
-        """Add the divergences and the delta."""
-        return add_loss(state, loss, count)
+        return by_order(self.orders, self.epsilons, self.delta)
 
     def guarantee(self) -> RDP:
         """delta-approximate RDP at every order for the whole interaction."""
         return RDP(self.orders, self.epsilons, self.delta)
-
-    def running_sum(self, state: RDPState) -> RDP:
-        """The admitted losses added up: what happened so far, not a guarantee for a run that stops on its answers."""
-        return RDP(state.orders, state.epsilons, min(ONE, state.delta))

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from dosimeter.adaptive.filter import Admitted, Refused
 from dosimeter.errors import InputError, NotionError
-from dosimeter.exact import ZERO, add_up, certainly_le, show, subtract_down, text, to_decimal
+from dosimeter.exact import ZERO, add_up, amount, certainly_le, show, subtract_down, text, to_decimal
 from dosimeter.exact import count as read_count
 from dosimeter.notions import Loss
 
@@ -150,7 +150,7 @@ def require_sums(value: Any) -> None:
     for field in fields(value):
         held = getattr(value, field.name)
         for item in held if isinstance(held, tuple) else (held,):
-            if not (isinstance(item, Decimal) and item.is_finite() and item >= ZERO):
+            if not (type(item) is Decimal and item.is_finite() and item >= ZERO):  # a subclass answers as it likes
                 raise InputError(
                     f"{type(value).__name__}: {field.name}={show(item)} is not a finite amount; nothing was charged"
                 )
@@ -167,22 +167,38 @@ def read(kind: str, built: type[Any], data: object) -> Any:
     Raises:
         InputError: the data is anything else.
     """
-    names = [f.name for f in fields(built) if f.init]
+    own = [f for f in fields(built) if f.init]
     if not isinstance(data, dict) or data.get("kind") != kind:
         got = show(data.get("kind")) if isinstance(data, dict) else type(data).__name__
         raise InputError(f"kind={got} where {kind!r} is expected; {built.__name__} is read from what it wrote")
-    if set(data) != {"kind", *names}:
-        raise InputError(f"{built.__name__} has exactly the fields: {', '.join(['kind', *names])}")
-    return built(**{name: _exact(data[name], name) for name in names})
+    if set(data) != {"kind", *(f.name for f in own)}:
+        raise InputError(f"{built.__name__} has exactly the fields: {', '.join(['kind', *(f.name for f in own)])}")
+    value = built(**{f.name: _exact(data[f.name], f.name, several="tuple" in str(f.type)) for f in own})
+    for name, stored in write(kind, value).items():
+        if data[name] != stored:  # a ratio, for instance: which way it was rounded would be a guess
+            raise InputError(f"{built.__name__}: {name}={show(data[name])} is stored as {show(stored)}; write it so")
+    return value
+
+
+def read_declared(declared_delta: object, delta: Decimal) -> Decimal:
+    """Read the part of delta kept for declared failures: 0 or an amount below delta."""
+    declared = amount(declared_delta, "declared_delta", round_up=False, zero=True, below_one=True)  # type: ignore[arg-type]
+    if declared >= delta:
+        raise InputError(
+            f"declared_delta={show(declared_delta)} leaves nothing of delta={delta:g} for the composition itself; "
+            "keep it below delta"
+        )
+    return declared
 
 
 def _plain(value: Any) -> Any:
     return [text(item) for item in value] if isinstance(value, tuple) else text(value)
 
 
-def _exact(value: object, name: str) -> Any:
-    if isinstance(value, list):
-        return tuple(_exact(item, name) for item in value)
-    if not isinstance(value, str):
-        raise InputError(f"{name}={show(value)} is not a text; numbers are stored as texts so that nothing is lost")
+def _exact(value: object, name: str, *, several: bool) -> Any:
+    if several and isinstance(value, list):
+        return tuple(_exact(item, name, several=False) for item in value)
+    if several or not isinstance(value, str):
+        wanted = "a list of texts" if several else "a text"
+        raise InputError(f"{name}={show(value)} is not {wanted}; numbers are stored as texts so that nothing is lost")
     return to_decimal(value, name)

@@ -11,17 +11,18 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar, final
 
-from dosimeter.adaptive.filters.rdp import RDPState, add_loss, asked_by_order, name_of, read_orders, sums_by_order
-from dosimeter.adaptive.filters.sums import Amounts, SumFilter
+from dosimeter.adaptive.filters.rdp import RenyiSumFilter, by_order, read_orders
+from dosimeter.adaptive.filters.sums import Amounts, read_declared
 from dosimeter.errors import InputError
-from dosimeter.exact import ONE, ZERO, add_up, amount, certainly_le, fraction_down, show
-from dosimeter.notions import RDP, ApproxDP
+from dosimeter.exact import ONE, ZERO, add_up, amount, certainly_le, fraction_down
+from dosimeter.notions import ApproxDP
 from dosimeter.notions.convert import largest_rdp_for_approx
+from dosimeter.notions.rdp import read_several
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class WeightedRDPFilter(SumFilter[RDPState, RDP]):
+class WeightedRDPFilter(RenyiSumFilter):
     """Admits RDP queries while at least one order a has sum epsilon_m(a) <= B_a.
 
     B_a = max(0, epsilon + log(w_a delta' / c_a) / (a - 1)), c_a = (1/a) (1 - 1/a)^(a-1), rounded down, with
@@ -50,9 +51,6 @@ class WeightedRDPFilter(SumFilter[RDPState, RDP]):
     declared_delta: Decimal = ZERO
     budgets: tuple[Decimal, ...] = field(init=False, compare=False)
     kind: ClassVar[str] = "rdp_weighted"
-    notion: ClassVar[str] = "rdp"
-    state_type: ClassVar[type[RDPState]] = RDPState
-    loss_type: ClassVar[type[RDP]] = RDP
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
@@ -70,21 +68,9 @@ class WeightedRDPFilter(SumFilter[RDPState, RDP]):
                 "add larger orders, use fewer of them, or ask for a larger epsilon"
             )
 
-    def start(self) -> RDPState:
-        """Nothing spent."""
-        return RDPState(self.orders, (ZERO,) * len(self.orders))
-
     def caps(self) -> dict[str, Decimal]:
         """The budget at every order, and the cap on declared deltas."""
-        return {**{name_of(a): b for a, b in zip(self.orders, self.budgets, strict=True)}, "delta": self.declared_delta}
-
-    def sums(self, state: RDPState) -> dict[str, Decimal]:
-        """The sums at every order, and of deltas."""
-        return sums_by_order(self, state)
-
-    def asked(self, state: RDPState, loss: RDP, count: int) -> dict[str, Decimal]:  # noqa: ARG002
-        """The loss at every order, and its delta."""
-        return asked_by_order(self, loss, count)
+        return by_order(self.orders, self.budgets, self.declared_delta)
 
     def exceeded(self, totals: Amounts) -> tuple[str, ...]:
         """One order within its budget is enough; the sum of declared deltas must be within its cap as well."""
@@ -94,30 +80,15 @@ class WeightedRDPFilter(SumFilter[RDPState, RDP]):
             return failed
         return (*caps, *failed)
 
-    def advance(self, state: RDPState, loss: RDP, count: int) -> RDPState:
-        """Add the divergences and the delta."""
-        return add_loss(state, loss, count)
-
     def guarantee(self) -> ApproxDP:
         """(epsilon, delta)-DP for the whole interaction."""
         return ApproxDP(self.epsilon, self.delta)
 
 
-def read_declared(declared_delta: object, delta: Decimal) -> Decimal:
-    """Read the part of delta kept for declared failures: 0 or an amount below delta."""
-    declared = amount(declared_delta, "declared_delta", round_up=False, zero=True, below_one=True)  # type: ignore[arg-type]
-    if declared >= delta:
-        raise InputError(
-            f"declared_delta={show(declared_delta)} leaves nothing of delta={delta:g} for the composition itself; "
-            "keep it below delta"
-        )
-    return declared
-
-
 def _read_weights(weights: object, length: int) -> tuple[Decimal, ...]:
     if weights is None:
         return (fraction_down(Fraction(1, length)),) * length
-    values = tuple(weights) if isinstance(weights, tuple | list) else ()
+    values = read_several(weights, "weights")
     if len(values) != length:
         raise InputError(f"weights needs one share per order; got {len(values)} for {length} orders")
     shares = tuple(amount(value, "weight", round_up=False, largest=ONE) for value in values)
