@@ -66,6 +66,7 @@ def test_the_reports_law_from_the_tree_of_all_bits(bit_tree, monkeypatch, catego
         (rr.truth_or_other_epsilon, "0.25", 2, "1.09861228866811"),  # lying more often than not tells as much
         (rr.truth_or_other_epsilon, "0.5", 2, "0"),
         (rr.truth_or_uniform_epsilon, "0", 7, "0"),
+        (rr.truth_or_other_epsilon, "1/3", 3, "0"),  # a ratio is taken exactly
         (rr.truth_or_other_epsilon, "0.5", 3, "0.69314718055994530942"),
         (rr.truth_or_uniform_epsilon, "0.5", 4, "1.60943791243410037460"),
     ],
@@ -73,6 +74,7 @@ def test_the_reports_law_from_the_tree_of_all_bits(bit_tree, monkeypatch, catego
 def test_the_two_recipes_have_their_own_price(recipe, probability: str, categories: int, epsilon: str) -> None:
     """Truth-or-other and truth-or-uniform at the same probability cost differently, and each is named."""
     got = recipe(probability, categories)
+    assert (got == 0) == (epsilon == "0")
     assert abs(Fraction(got) - Fraction(epsilon)) < Fraction(1, 10**13)
 
 

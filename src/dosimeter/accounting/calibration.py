@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from dosimeter.enclosure import DIGITS, ball, enclose, up
 from dosimeter.errors import InputError, NoGuaranteeError
 from dosimeter.exact import ONE, ZERO, Number, amount, count, divide_up, multiply_down, multiply_up, show, sqrt_down
+from dosimeter.mechanisms.randomized_response import MAX_CATEGORIES, truth_or_other_epsilon, truth_or_uniform_epsilon
 from dosimeter.neighbours import NeighbouringRelation
 from dosimeter.notions import profiles
-from dosimeter.notions.profiles.reading import read_fraction, read_target_delta
-from dosimeter.notions.profiles.solving import enclose_nonnegative, nonnegative_down
+from dosimeter.notions.profiles.reading import read_target_delta
+from dosimeter.notions.profiles.solving import nonnegative_down
 
 if TYPE_CHECKING:
     Ball: TypeAlias = Any
 
-LARGEST_CATEGORIES: Final = 10**9
 _SHORT: Final = decimal.Context(prec=DIGITS, rounding=decimal.ROUND_CEILING)
 
 
@@ -214,7 +214,7 @@ def randomized_response_truth(
     Reference: Warner (1965); Kairouz, Bonawitz, Ramage (2016), section 2.
     """
     price = amount(epsilon, "epsilon", zero=True, round_up=False)
-    k, variant = count(categories, "categories", smallest=2, largest=LARGEST_CATEGORIES), _otherwise(otherwise)
+    k, variant = count(categories, "categories", smallest=2, largest=MAX_CATEGORIES), _otherwise(otherwise)
 
     def probability() -> Ball:
         shrunk = (-ball(price)).exp()
@@ -243,21 +243,8 @@ def randomized_response_epsilon(
 
     Reference: Warner (1965); Kairouz, Bonawitz, Ramage (2016), section 2.
     """
-    p = read_fraction(truth_probability, "truth_probability")
-    k, variant = count(categories, "categories", smallest=2, largest=LARGEST_CATEGORIES), _otherwise(otherwise)
-    if not 0 <= p <= 1:
-        raise InputError(f"truth_probability={show(truth_probability)} is outside [0, 1]")
-    truth = p if variant is Otherwise.ANOTHER_VALUE else p + (1 - p) / k
-    other = (1 - truth) / (k - 1)
-    if not truth or not other:
-        raise NoGuaranteeError(
-            f"truth_probability={show(truth_probability)}: an answer excludes some value for certain, so epsilon is "
-            "infinite; give a probability strictly between"
-        )
-    if truth == other:
-        return ZERO
-    ratio = max(truth / other, other / truth)
-    return up(enclose_nonnegative(lambda: ball(ratio).log()))
+    recipe = truth_or_other_epsilon if _otherwise(otherwise) is Otherwise.ANOTHER_VALUE else truth_or_uniform_epsilon
+    return recipe(truth_probability, categories)
 
 
 def _otherwise(value: Otherwise | str) -> Otherwise:

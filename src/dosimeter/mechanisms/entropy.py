@@ -2,9 +2,11 @@
 
 Whatever is released was drawn by an object with the three verbs of `Entropy`. There are two kinds:
 
-* `SystemEntropy`, the default and the only one a session makes by itself: the operating system's source, read afresh
-  for every draw. It holds no state, so nothing repeats after a fork, a thread switch or a restart. Discrete Laplace and
-  discrete Gaussian integers come from OpenDP's exact samplers.
+* `SystemEntropy`, the default and the only one a session makes by itself. Uniform bits come from the operating system,
+  read afresh for every draw. Discrete Laplace and discrete Gaussian integers come from OpenDP's exact samplers, whose
+  bits come from OpenSSL's generator inside the process: seeded by the operating system, seeded anew in a forked child,
+  never from a number anyone can set. Nothing repeats after a fork, a thread switch or a restart. A running process that
+  is copied whole (a machine image taken after the first draw and started twice) is what no library can see.
 * `SeededTestEntropy` and `ScriptedTestEntropy`: repeatable, for tests. No setting, file, environment variable or name
   leads to them; a test has to construct one and pass it in.
 
@@ -56,7 +58,7 @@ class Entropy(Protocol):
 
 
 class SystemEntropy:
-    """The operating system's randomness, through OpenDP's exact samplers. Holds no state and takes no seed."""
+    """The operating system's randomness, and OpenDP's exact samplers. Takes no seed."""
 
     for_tests_only: ClassVar[bool] = False
     __slots__ = ()

@@ -17,7 +17,7 @@ from typing import Final
 from dosimeter.enclosure import ball, enclose, precision, up
 from dosimeter.errors import InputError, NoGuaranteeError
 from dosimeter.events import RandomizedResponse
-from dosimeter.exact import Number, amount, count, fraction_down, fraction_up, show, sqrt_up, to_decimal
+from dosimeter.exact import Number, amount, count, fraction_down, fraction_up, show, sqrt_up, to_fraction
 from dosimeter.mechanisms.entropy import Entropy, SystemEntropy
 from dosimeter.mechanisms.exact_sampling import uniform_below
 
@@ -94,7 +94,10 @@ def truth_or_other_epsilon(probability: Number, categories: int = 2) -> Decimal:
     """
     p, k = _probability(probability), count(categories, "categories", smallest=2, largest=MAX_CATEGORIES)
     if p in (0, 1):
-        raise NoGuaranteeError(f"truth probability {show(probability)} excludes a value for sure; no epsilon holds")
+        raise NoGuaranteeError(
+            f"truth_probability={show(probability)}: an answer excludes some value for certain, so epsilon is "
+            "infinite; give a probability strictly between 0 and 1"
+        )
     return _log_up(max(p * (k - 1) / (1 - p), (1 - p) / (p * (k - 1))))
 
 
@@ -108,14 +111,16 @@ def truth_or_uniform_epsilon(probability: Number, categories: int = 2) -> Decima
     """
     p, k = _probability(probability), count(categories, "categories", smallest=2, largest=MAX_CATEGORIES)
     if p == 1:
-        raise NoGuaranteeError("truth probability 1 reveals the value; no epsilon holds")
+        raise NoGuaranteeError(
+            f"truth_probability={show(probability)} reveals the value, so epsilon is infinite; give one below 1"
+        )
     return _log_up(1 + k * p / (1 - p))
 
 
 def _probability(value: Number) -> Fraction:
-    parsed = Fraction(value) if isinstance(value, Fraction) else Fraction(to_decimal(value, "probability"))
+    parsed = to_fraction(value, "truth_probability")
     if not 0 <= parsed <= 1:
-        raise InputError(f"probability={show(value)} is outside [0, 1]")
+        raise InputError(f"truth_probability={show(value)} is outside [0, 1]")
     return parsed
 
 
