@@ -181,7 +181,9 @@ def share(batch_size: int, population: int) -> Fraction:
 
 
 def inclusion_probability(*, draws: int, population: int) -> Decimal:
-    """1 - (1 - 1/n)^m: the chance that one given record is among m uniform draws; rounded up.
+    """1 - (1 - 1/n)^m: the chance that one given record is among m uniform draws.
+
+    Guarantee: rounded up.
 
     Args:
         draws: m, 1 to 1e12.

@@ -84,6 +84,8 @@ def sampled_event(
         NotionError: the scheme says nothing about this relation.
         NoGuaranteeError: no theorem here prices batches made in this way.
         InputError: a size is missing, unknown or out of range.
+
+    Reference: shuffled batches priced as Poisson samples: Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang (2024).
     """
     way, wanted = _batching(batching), NeighbouringRelation.read(relation)
     if way in _REFUSED:
@@ -108,6 +110,9 @@ def largest_probability(probabilities: Iterable[Number]) -> Decimal:
 
     Args:
         probabilities: one per record, each in [0, 1], fixed in advance and not computed from the records.
+
+    Reference: given the other records' coins, the pair of one record is that of its own q (Zhu, Dong, Wang 2022,
+        Theorem 11), and a smaller q is a mixture of it with equal laws.
     """
     values = [amount(p, "probability", zero=True, largest=Decimal(1)) for p in probabilities]
     if not values or not max(values):

@@ -120,7 +120,9 @@ def response_excess(q: Fraction, epsilon: Decimal, order: Decimal, times: int = 
 
 
 def convex_bound(q: Fraction, divergence: Decimal, order: Decimal) -> Decimal:
-    """log(1 - q + q e^((a-1) D_a)) / (a - 1): sampling never hurts, and always helps by this much. Rounded up.
+    """log(1 - q + q e^((a-1) D_a)) / (a - 1): sampling never hurts, and always helps by this much.
+
+    Guarantee: rounded up; both directions, Poisson samples and batches of fixed size, any base.
 
     Reference: e^((a-1) D_a) is jointly convex in both laws (van Erven, Harremoes 2014, section III.B); the sampled pair
         is a mixture, with weight 1 - q on equal laws.
@@ -131,7 +133,9 @@ def convex_bound(q: Fraction, divergence: Decimal, order: Decimal) -> Decimal:
 
 
 def norm_bound(q: Fraction, divergence: Decimal, order: Decimal) -> Decimal:
-    """a/(a-1) log(1 - q + q e^((a-1) D_a / a)): the remove direction at any order. Rounded up.
+    """a/(a-1) log(1 - q + q e^((a-1) D_a / a)): the remove direction of a Poisson sample at any real order.
+
+    Guarantee: rounded up; both directions when the pair is symmetric.
 
     Reference: Minkowski's inequality for the norm of 1 - q + q dP1/dP0 in L^a(P0).
     """
@@ -146,7 +150,9 @@ def norm_bound(q: Fraction, divergence: Decimal, order: Decimal) -> Decimal:
 
 
 def between(order: Decimal, whole: Callable[[int], Decimal]) -> Decimal:
-    """A bound at any real order from bounds at the whole orders around it. Rounded up.
+    """A bound at any real order from bounds at the whole orders around it.
+
+    Guarantee: rounded up; for the divergence of one pair, or the supremum over pairs.
 
     Reference: log-convexity of moments (Lyapunov): (a-1) D_a <= (1-t) (n-1) D_n + t n D_(n+1), a = n + t.
     """

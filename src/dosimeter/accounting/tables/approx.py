@@ -40,8 +40,9 @@ def charge(parts: Parts, terms: Terms) -> ApproxDP:
 
     Guarantee:
         (epsilon, delta)-DP, delta being `terms.delta` (where a part needs it) plus the deltas that parts have of their
-        own. Two ways are compared at the same delta: parts with a pair of their own are added to the folded rest, or
-        all parts are folded in zCDP; the smaller epsilon is taken. Both are theorems, so is their minimum.
+        own. Ways are compared at the same delta: parts with a pair of their own are added to the folded rest, or all
+        parts are folded in zCDP, or in Renyi DP if some are sampled; the smallest epsilon is taken. All are theorems,
+        so is their minimum.
 
     Raises:
         NoGuaranteeError: a part needs a delta and none is given, or no notion holds all parts that need folding.
@@ -60,11 +61,18 @@ def charge(parts: Parts, terms: Terms) -> ApproxDP:
             "account in zcdp or gdp"
         )
     separate = _fold(rest, terms.delta).compose(added)
-    if not own or not all(_fits(zcdp.TABLE, part) for part, _ in rest):
+    if not own or separate.delta >= ONE:
         return separate
-    total = _sum(zcdp.TABLE, parts, terms)
-    together = zcdp_to_approx(total, target_delta=separate.delta) if total.delta < separate.delta < ONE else separate
-    return min(separate, together, key=lambda loss: loss.epsilon)
+    offers = [separate]
+    if all(_fits(zcdp.TABLE, part) for part, _ in rest):
+        total = _sum(zcdp.TABLE, parts, terms)
+        if total.delta < separate.delta:
+            offers.append(zcdp_to_approx(total, target_delta=separate.delta))
+    if any(isinstance(part, SAMPLED_TYPES) for part, _ in parts):
+        curve = _curve(parts)
+        if curve is not None and curve.delta < separate.delta:
+            offers.append(rdp_to_approx(curve, target_delta=separate.delta))
+    return min(offers, key=lambda loss: loss.epsilon)
 
 
 def stated(event: Any) -> ApproxDP | None:
@@ -110,6 +118,14 @@ def _fold_sampled(parts: Parts, delta: Decimal) -> ApproxDP:
     if not offers:
         raise NoGuaranteeError(reasons[0])
     return min(offers, key=lambda loss: loss.epsilon)
+
+
+def _curve(parts: Parts) -> RDP | None:
+    try:
+        curve: RDP = _sum(rdp.TABLE, parts, Terms(_orders(parts)))
+    except (NoGuaranteeError, InputError):
+        return None
+    return curve
 
 
 def _orders(parts: Parts) -> tuple[Decimal, ...]:

@@ -22,7 +22,6 @@ from typing import Any, Final, TypeAlias
 from dosimeter.accounting.amplification import amplified_epsilon, thinned
 from dosimeter.accounting.bases import Base, base_of, chance_of, flat
 from dosimeter.accounting.renyi_bounds import (
-    LARGEST_WHOLE_ORDER,
     between,
     convex_bound,
     fixed_size_renyi,
@@ -41,6 +40,7 @@ from dosimeter.exact import ZERO
 from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, Loss, PureDP
 from dosimeter.notions.convert import approx_to_gdp, approx_to_zcdp, pure_to_rdp
 
+MOST_WHOLE_ORDERS: Final = 256  # beyond, the bound by Minkowski's inequality is as good
 Sampled: TypeAlias = PoissonSampled | FixedSizeSampled
 Lookup: TypeAlias = Callable[[], Table]
 _DRAWN: Final = "a record may be drawn several times, and only a pure epsilon covers groups in this notion"
@@ -108,7 +108,7 @@ def _rdp(event: Sampled, terms: Terms, table: Table) -> RDP:
     if base.gaussian is not None and isinstance(event, PoissonSampled):  # exact: nothing else can be smaller
         epsilons = tuple(gaussian_divergence(q, base.gaussian, order) for order in orders)
         return RDP(orders, epsilons, thinned(base.failure, q))
-    known = _Known(event.event, table)
+    known = _Known(event.event, table, orders)
     bounds = _poisson_bounds if isinstance(event, PoissonSampled) else _batch_bounds
     epsilons = tuple(min(bounds(q, base, known, order)) for order in orders)
     failure = max((known.failure(order) for order in orders), default=ZERO)
@@ -118,9 +118,11 @@ def _rdp(event: Sampled, terms: Terms, table: Table) -> RDP:
 class _Known:
     """The base's own divergences, each priced once."""
 
-    def __init__(self, event: Event, table: Table) -> None:
+    def __init__(self, event: Event, table: Table, orders: tuple[Decimal, ...]) -> None:
         self._event, self._table = event, table
+        self._most = max((n for n in map(_next_whole, orders) if n <= MOST_WHOLE_ORDERS), default=2)
         self._losses: dict[Decimal, RDP] = {}
+        self._whole: tuple[Decimal, ...] = ()
 
     def __call__(self, order: Decimal) -> Decimal:
         return self._at(order).epsilons[0]
@@ -130,11 +132,17 @@ class _Known:
         return self._at(order).delta
 
     def up_to(self, order: int) -> tuple[Decimal, ...] | None:
-        """D_2 .. D_order, if they are all known."""
-        if order > LARGEST_WHOLE_ORDER:
+        """D_2 .. D_order, if they are all known and not too many."""
+        if order > MOST_WHOLE_ORDERS:
             return None
+        if order - 1 > len(self._whole):
+            self._whole = self._priced(self._most) or self._priced(order) or ()
+        return self._whole[: order - 1] if order - 1 <= len(self._whole) else None
+
+    def _priced(self, order: int) -> tuple[Decimal, ...] | None:
+        orders = tuple(Decimal(j) for j in range(2, order + 1))
         try:
-            return tuple(self(Decimal(j)) for j in range(2, order + 1))
+            return inner(self._event, self._table, Terms(orders=orders)).epsilons  # type: ignore[no-any-return]
         except NoGuaranteeError:
             return None
 
