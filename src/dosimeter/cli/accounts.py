@@ -9,7 +9,7 @@ import typer
 
 from dosimeter.cli import options as o
 from dosimeter.cli.base import app
-from dosimeter.cli.output import emit, quantities, speaks_plainly, table
+from dosimeter.cli.output import emit, quantities, speaks_plainly, table, write
 from dosimeter.exact import brief_up
 from dosimeter.notions.words import in_words
 
@@ -126,7 +126,7 @@ def statement(
     if html is not None:
         from dosimeter.report import html as page
 
-        _write(html, page(made))
+        write(html, page(made))
         if not as_json:
             typer.echo(f"wrote {html}")
             return
@@ -189,7 +189,7 @@ def plot(
 
     book = _ledger(ledger)
     figure = odometer_figure(book.statement(_account(book, account)))
-    _write(output, svg(figure))
+    write(output, svg(figure))
     if as_json:
         emit({"figure": str(output), "queries": len(figure.queries), "curves": [c.name for c in figure.curves]})
     else:
@@ -306,12 +306,3 @@ def _show_account(session: Session, as_json: bool) -> None:
     typer.echo(f"{account.name} (account {account.id})")
     typer.echo(f"promise: {promise(account.filter.guarantee())}, protecting {who}, under {account.relation}")
     typer.echo(f"left: {quantities(balance.remaining)}")
-
-
-def _write(path: Path, content: str) -> None:
-    from dosimeter.errors import InputError
-
-    try:
-        path.write_text(content, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dosimeter.cli import accounts, questions
+from dosimeter.cli import accounts, plans, questions
 from dosimeter.cli.base import app
 
-__all__ = ["accounts", "app", "questions"]
+__all__ = ["accounts", "app", "plans", "questions"]

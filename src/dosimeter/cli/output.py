@@ -6,11 +6,12 @@ import json
 import sys
 from collections.abc import Callable, Iterable
 from functools import wraps
+from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar
 
 import typer
 
-from dosimeter.errors import DosimeterError, QueryRefused
+from dosimeter.errors import DosimeterError, InputError, QueryRefused
 from dosimeter.exact import brief_down
 
 P = ParamSpec("P")
@@ -42,6 +43,14 @@ def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> 
 def quantities(values: dict[str, str]) -> str:
     """Amounts by name, short and rounded down, for a line of text."""
     return ", ".join(f"{name} {brief_down(value)}" for name, value in values.items())
+
+
+def write(path: Path, content: str) -> None:
+    """Write a text file; raises InputError where that is not possible."""
+    try:
+        path.write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from None
 
 
 def speaks_plainly(command: Callable[P, R]) -> Callable[P, R]:

@@ -94,6 +94,11 @@ def load_plan(path: str | Path) -> PlanFile:
             names the step and the reason.
         NoGuaranteeError: a step's batches have no theorem.
     """
+    return parse_plan(read_plan_data(path))
+
+
+def read_plan_data(path: str | Path) -> Any:
+    """The value that a plan file holds, not yet checked; raises InputError where the file cannot be read."""
     file = Path(path)
     readers = {".json": _from_json, ".yaml": _from_yaml, ".yml": _from_yaml}
     if file.suffix.lower() not in readers:
@@ -108,7 +113,7 @@ def load_plan(path: str | Path) -> PlanFile:
         raise InputError(f"{file} is not a text in UTF-8") from None
     if len(raw) > MAX_BYTES:
         raise InputError(f"{file} is larger than {MAX_BYTES} bytes; write equal steps once, with a count")
-    return parse_plan(readers[file.suffix.lower()](content, file.name))
+    return readers[file.suffix.lower()](content, file.name)
 
 
 def parse_plan(data: object) -> PlanFile:

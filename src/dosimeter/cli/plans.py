@@ -1,0 +1,286 @@
+"""Commands for plans fixed in advance: what a plan costs, what it can afford, what each theorem says."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dosimeter.cli import options as o
+from dosimeter.cli.base import app
+from dosimeter.cli.output import emit, speaks_plainly, table, write
+from dosimeter.errors import DosimeterError, InputError, NoGuaranteeError
+from dosimeter.exact import Bound, amount, brief_down, brief_up, text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dosimeter.events import Event
+    from dosimeter.interop import PlanFile
+    from dosimeter.pld.accountant import Accountant
+    from dosimeter.report.chart import Chart, Line
+
+PlanPath = Annotated[Path, typer.Argument(help="A plan file: .json, .yaml or .yml.")]
+TargetDelta = Annotated[str | None, typer.Option("--delta", help="At which delta; the plan file's own when left out.")]
+FigurePath = Annotated[Path | None, typer.Option("--figure", help="Write a figure (SVG) here.")]
+PROFILE_POINTS = 33
+REPETITIONS = (1, 2, 4, 8, 16, 32, 64)
+TALLEST = 3.0  # a theorem that says more than this multiple of the truth would flatten the others
+
+
+@app.command()
+@speaks_plainly
+def account(
+    plan: PlanPath,
+    delta: TargetDelta = None,
+    epsilon: Annotated[str | None, typer.Option(help="Or: the delta at this epsilon.")] = None,
+    figure: FigurePath = None,
+    as_json: o.AsJson = False,
+) -> None:
+    """What a plan costs, exactly: certified bounds of epsilon at a delta, or of delta at an epsilon.
+
+    The plan's parameters are fixed in advance. For parameters chosen from answers, open an account with a filter.
+
+    Example: dosimeter account plan.yaml --delta 1e-6
+    """
+    read = _load(plan)
+    accountant = _accountant(read)
+    said: dict[str, Any] = {"plan": read.to_json(), "engine": "saddle line"}
+    if epsilon is not None:
+        level = amount(epsilon, "epsilon", zero=True)
+        said |= {"epsilon": text(level), "delta": _ends(accountant.delta(level))}
+    if epsilon is None or delta is not None:
+        target = _delta(delta, read)
+        said |= {"at_delta": text(target), "at_epsilon": _ends(accountant.epsilon(target))}
+    if figure is not None:
+        top = accountant.epsilon(Decimal("1e-12")).upper
+        write(figure, _draw(_profile(accountant, top, read.title or plan.name)))
+        said["figure"] = str(figure)
+    if as_json:
+        emit(said)
+        return
+    rows = []
+    if "at_epsilon" in said:
+        rows.append([f"epsilon at delta {said['at_delta']}", *_cells(said["at_epsilon"])])
+    if "delta" in said:
+        rows.append([f"delta at epsilon {said['epsilon']}", *_cells(said["delta"])])
+    table(f"{read.title or plan.name} ({read.relation})", ["", "at least", "at most"], rows)
+    if figure is not None:
+        typer.echo(f"wrote {figure}")
+
+
+@app.command()
+@speaks_plainly
+def calibrate(
+    plan: PlanPath,
+    epsilon: Annotated[str, typer.Option(help="The epsilon that the whole plan may cost.")],
+    delta: TargetDelta = None,
+    as_json: o.AsJson = False,
+) -> None:
+    """Find the number written as "?" in a plan: the noise, count, probability, ... that meets a target.
+
+    The answer is certified: at that value the plan costs at most epsilon. The nearest value that was not certified is
+    shown with it.
+
+    Example: dosimeter calibrate plan.yaml --epsilon 1 --delta 1e-5
+    """
+    from dosimeter.accounting.solve import solve
+    from dosimeter.interop.template import load_template
+
+    template = load_template(plan)
+    target = amount(epsilon, "epsilon", round_up=False)
+    unknown = template.unknown
+    level = amount(delta, "delta", round_up=False, below_one=True) if delta is not None else _own_delta(template.data)
+
+    def price(value: Decimal) -> Bound | None:
+        try:
+            return _accountant(template.fill(value)).epsilon(level)
+        except NoGuaranteeError:
+            return None
+
+    start = Decimal(1) if unknown.low <= 1 <= unknown.high and not unknown.whole else None
+    found = solve(
+        price,
+        target,
+        rising=unknown.rising,
+        low=unknown.low,
+        high=_most(template.data, template.name, unknown.high),
+        whole=unknown.whole,
+        start=start,
+    )
+    if as_json:
+        emit(
+            {
+                "unknown": template.name,
+                "value": text(found.value),
+                "epsilon": _ends(found.epsilon),
+                "delta": text(level),
+                "not_certified": None if found.rival is None else text(found.rival),
+                "plan": template.fill(found.value).to_json(),
+            }
+        )
+        return
+    typer.echo(f"{template.name} = {text(found.value)}")
+    typer.echo(f"epsilon at delta {text(level)}: at most {brief_up(found.epsilon.upper, 10)}")
+    near = "the whole range meets the target" if found.rival is None else f"not certified at {text(found.rival)}"
+    typer.echo(near)
+
+
+@app.command()
+@speaks_plainly
+def compare(plan: PlanPath, delta: TargetDelta = None, figure: FigurePath = None, as_json: o.AsJson = False) -> None:
+    """What each theorem says about a plan, side by side: exact pricing, and every composition theorem that applies.
+
+    The figure repeats the plan up to 64 times and shows each theorem as a multiple of the exact price.
+
+    Example: dosimeter compare plan.yaml --delta 1e-6 --figure compare.svg
+    """
+    read = _load(plan)
+    target = _delta(delta, read)
+    rows = _theorems(read, target, 1)
+    if figure is not None:
+        write(figure, _draw(_growth(read, target, rows, read.title or plan.name)))
+    if as_json:
+        emit({"plan": read.to_json(), "delta": text(target), "theorems": rows})
+        return
+    table(
+        f"{read.title or plan.name}: epsilon at delta {text(target)}",
+        ["theorem", "epsilon at most", "why not"],
+        [
+            [row["theorem"], "" if row["epsilon"] is None else brief_up(row["epsilon"], 10), row["reason"]]
+            for row in rows
+        ],
+    )
+    if figure is not None:
+        typer.echo(f"wrote {figure}")
+
+
+def _load(path: Path) -> PlanFile:
+    from dosimeter.interop import load_plan
+
+    return load_plan(path)
+
+
+def _accountant(plan: PlanFile, times: int = 1) -> Accountant:
+    from dosimeter.pld.accountant import Accountant
+
+    accountant = Accountant(plan.relation)
+    for step in plan.steps:
+        accountant.append(step.event, step.count * times)
+    return accountant
+
+
+def _delta(given: str | None, plan: PlanFile) -> Decimal:
+    if given is not None:
+        return amount(given, "delta", round_up=False, below_one=True, zero=True)
+    if plan.delta is None:
+        raise InputError("neither --delta nor the plan file says at which delta; add --delta 1e-6")
+    return plan.delta
+
+
+def _own_delta(data: Any) -> Decimal:
+    own = data.get("delta") if isinstance(data, dict) else None
+    if own is None:
+        raise InputError("neither --delta nor the plan file says at which delta; add --delta 1e-6")
+    return amount(own, "delta", round_up=False, below_one=True)
+
+
+def _most(data: Any, name: str, high: Decimal) -> Decimal:
+    """A batch is no larger than its population, and a record takes part in no more steps than there are."""
+    limit = {"batch_size": "population", "selected": "steps"}.get(name)
+    if limit is None:
+        return high
+    sizes = [Decimal(str(step["sample"][limit])) for step in data["steps"] if limit in step.get("sample", {})]
+    return min([high, *sizes])
+
+
+EXACT = "exact (saddle line)"
+
+
+def _theorems(plan: PlanFile, delta: Decimal, times: int) -> list[dict[str, Any]]:
+    from dosimeter.composition import best
+
+    events = [(step.event, step.count * times) for step in plan.steps]
+    rows = [_row(EXACT, lambda: _accountant(plan, times).epsilon(delta).upper)]
+    try:
+        considered = best(events, delta).considered
+    except NoGuaranteeError:  # the theorems for parameters alone know no sampling; Renyi divergences do
+        return [*rows, _row("rdp_sum", lambda: _renyi(plan, events, delta))]
+    for one in considered:
+        epsilon = None if one.epsilon is None else text(one.epsilon)
+        rows.append({"theorem": one.theorem, "epsilon": epsilon, "reason": one.reason})
+    return rows
+
+
+def _row(name: str, price: Callable[[], Decimal]) -> dict[str, Any]:
+    try:
+        return {"theorem": name, "epsilon": text(price()), "reason": ""}
+    except DosimeterError as error:
+        return {"theorem": name, "epsilon": None, "reason": str(error)}
+
+
+def _renyi(plan: PlanFile, events: list[tuple[Event, int]], delta: Decimal) -> Decimal:
+    """Renyi divergences of every step at whole orders, added, and converted at the best order: a fixed plan may."""
+    from functools import reduce
+
+    from dosimeter.accounting import loss_for
+    from dosimeter.adaptive.filters import RDPCurveFilter
+    from dosimeter.notions.convert import rdp_to_approx
+
+    orders = tuple(Decimal(order) for order in (*range(2, 33), 40, 48, 64, 96, 128))
+    at = RDPCurveFilter(orders, (Decimal(1),) * len(orders))
+    losses: list[Any] = [loss_for(event, at, relation=plan.relation).repeat(count) for event, count in events]  # type: ignore[union-attr]
+    return rdp_to_approx(reduce(lambda a, b: a.compose(b), losses), target_delta=delta).epsilon
+
+
+def _growth(plan: PlanFile, delta: Decimal, rows: list[dict[str, Any]], title: str) -> Chart:
+    from dosimeter.report.chart import Axis, Chart, Line
+
+    points: dict[str, list[tuple[float, float]]] = {}
+    for times in REPETITIONS:
+        said = {row["theorem"]: row["epsilon"] for row in (rows if times == 1 else _theorems(plan, delta, times))}
+        exact = float(said.get(EXACT) or 0)
+        for name, epsilon in said.items():
+            if epsilon is not None and exact > 0 and float(epsilon) <= TALLEST * exact:
+                points.setdefault(name, []).append((float(times), float(epsilon) / exact))
+    lines: list[Line] = [Line(name, places) for name, places in points.items() if len(places) > 1]
+    if not lines:
+        raise InputError("this plan has no exact price to compare with; there is nothing to draw")
+    top = max(y for line in lines for _, y in line.points)
+    return Chart(
+        f"{title}: epsilon at delta {text(delta)}, as a multiple of the exact one",
+        Axis("times the plan is run", 1.0, float(REPETITIONS[-1]), log=True),
+        Axis("times the exact epsilon", 0.95, max(1.2, 1.0 + 1.6 * (top - 1.0))),
+        lines,
+    )
+
+
+def _profile(accountant: Accountant, top: Decimal, title: str) -> Chart:
+    from dosimeter.report.chart import Axis, Chart, Line
+
+    levels = [top * i / (PROFILE_POINTS - 1) for i in range(PROFILE_POINTS)]
+    points = [(float(e), float(d)) for e in levels if (d := accountant.delta(e).upper) > 0]
+    if len(points) < 2 or not top:
+        raise InputError("this plan reveals too little for a figure: its delta is 0 at every epsilon")
+    return Chart(
+        f"{title}: delta against epsilon",
+        Axis("epsilon", 0.0, float(top)),
+        Axis("delta", max(1e-12, min(d for _, d in points)) / 2, max(d for _, d in points) * 4, log=True),
+        [Line("delta, certified upper bound", points)],
+    )
+
+
+def _draw(chart: Chart) -> str:
+    from dosimeter.report.chart import draw
+
+    return draw(chart)
+
+
+def _ends(bound: Bound) -> dict[str, str]:
+    return {"lower": text(bound.lower), "upper": text(bound.upper)}
+
+
+def _cells(ends: dict[str, str]) -> list[str]:
+    return [brief_down(ends["lower"], 12), brief_up(ends["upper"], 12)]
