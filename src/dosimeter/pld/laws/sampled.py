@@ -31,14 +31,9 @@ class PoissonSampledLaw(Law):
     kind: ClassVar[str] = "poisson_sampled"
 
     def __post_init__(self) -> None:
-        rate = read_probability(self.rate, "sampling_probability", zero=False, one=True)
-        base: object = self.base
-        if isinstance(base, PoissonSampledLaw):  # a sample of a sample is one sample
-            rate, base = rate * base.rate, base.base
-        if not isinstance(base, Primitive):
-            raise InputError(f"a {type(base).__name__} cannot be sampled; sample each of its parts")
-        object.__setattr__(self, "rate", rate)
-        object.__setattr__(self, "base", base)
+        object.__setattr__(self, "rate", read_probability(self.rate, "sampling_probability", zero=False, one=True))
+        if not isinstance(self.base, Primitive):
+            raise InputError(f"a {type(self.base).__name__} cannot be sampled; sample each of its parts")
 
     @property
     def symmetric(self) -> bool:
@@ -129,6 +124,14 @@ class FixedSizeSampledLaw(Law):
             Part(points([(0.0, float(np.log(middle)))])),
             Part(below_p, -1, rate, stay),
         )
+
+
+def poisson_sampled(rate: object, base: Primitive | PoissonSampledLaw) -> PoissonSampledLaw:
+    """`base` on a Poisson sample; a sample of a sample is one sample at the product of the rates."""
+    share = read_probability(rate, "sampling_probability", zero=False, one=True)
+    if isinstance(base, PoissonSampledLaw):
+        return PoissonSampledLaw(share * base.rate, base.base)
+    return PoissonSampledLaw(share, base)
 
 
 def _amplified(rate: Fraction, low: Fraction, high: Fraction, *, remove: bool) -> tuple[Fraction, Fraction]:

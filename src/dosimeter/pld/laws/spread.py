@@ -46,6 +46,12 @@ class Piece:
         result: Reals = self.alpha + at * (self.beta + self.gamma * at)
         return result
 
+    def log_total(self) -> float:
+        """The logarithm of the mass of the whole piece."""
+        if self.gamma < 0 and math.isinf(self.low) and math.isinf(self.high):
+            return self.alpha - self.beta * self.beta / (4 * self.gamma) + 0.5 * math.log(-math.pi / self.gamma)
+        return float(self.log_mass(np.array([self.low, self.high]))[0])
+
     def log_mass(self, edges: Reals) -> Reals:
         """Logarithms of the masses of the cells between consecutive edges; -inf for a cell outside the piece."""
         clipped = np.clip(edges, self.low, self.high)
@@ -110,8 +116,8 @@ class Spread:
 
     def log_total(self) -> float:
         """The logarithm of the whole mass."""
-        everything = np.array([-math.inf, math.inf])
-        return float(np.logaddexp.reduce(np.concatenate([self.log_mass, self.log_cells(everything)])))
+        pieces = np.array([piece.log_total() for piece in self.pieces])
+        return float(np.logaddexp.reduce(np.concatenate([self.log_mass, pieces]), initial=-math.inf))
 
 
 def points(pairs: list[tuple[float, float]], pieces: tuple[Piece, ...] = (), cut: float = 0.0) -> Spread:

@@ -19,7 +19,7 @@ from dosimeter.pld.saddle.characteristic import Characteristic, Tilted, characte
 from dosimeter.pld.saddle.contour import contour, is_long, values
 from dosimeter.pld.saddle.decay import layers
 from dosimeter.pld.saddle.quadrature import join, part_points
-from dosimeter.pld.saddle.shift import log_shifted, movable
+from dosimeter.pld.saddle.shift import shifted
 from dosimeter.pld.saddle.theta import is_smooth, log_moment, smooth
 
 
@@ -109,7 +109,7 @@ def _log_end(parts: tuple[Part, ...], line: Line, tilted: Tilted) -> float:
     end = np.array([line.end])
     whole, error = tilted.log_moment, tilted.log_error
     bound = float(layers(parts, line.order, line.cut).log_bound(end, whole + error)[0])
-    if movable(parts):
-        moved = float(log_shifted(parts, line.order, line.cut, end)[0]) - whole + error
-        bound = min(bound, moved + 4 * UNIT * abs(whole))
+    moved = shifted(parts, line.order, line.cut)
+    if moved is not None:
+        bound = min(bound, moved.log_bound(line.end) - whole + error + 4 * UNIT * abs(whole))
     return bound

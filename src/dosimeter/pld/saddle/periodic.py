@@ -62,8 +62,7 @@ class PeriodicInversion:
         log_scale = total.log_moment - c * float(above)
         scale_error = total.log_error + 8 * UNIT * (abs(total.log_moment) + c * float(above) + abs(log_scale) + 1)
         t = line.step * np.arange(line.count, dtype=float)
-        first: Complexes = (c + 1j * t) * h
-        second: Complexes = (c + 1 + 1j * t) * h
+        first, second = np.asarray((c + 1j * t) * h, complex), np.asarray((c + 1 + 1j * t) * h, complex)
         a, b = -math.expm1(-gap), math.exp(-h) * math.expm1(max(h - gap, 0.0))
         bottom = _minus(first) * _minus(second)
         top = a + b * np.exp(-first)

@@ -19,7 +19,7 @@ from dosimeter.pld.laws.primitive import log_of
 from dosimeter.pld.saddle.decay import Layers, layers
 from dosimeter.pld.saddle.line import Line
 from dosimeter.pld.saddle.quadrature import cut_ends
-from dosimeter.pld.saddle.shift import log_shifted, movable
+from dosimeter.pld.saddle.shift import Shifted, shifted
 from dosimeter.pld.saddle.theta import is_smooth
 
 _RATIO = 1.5
@@ -31,6 +31,7 @@ _FEW = 4_096  # nodes from which smoothing may pay
 _MOST_NODES = 1 << 17
 _MOST_PERIODIC = 100_001
 _SAMPLES = 400
+_SEVERAL = 100  # runs up to which the second certificate of decay may help
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """What is composed in one direction: laws with counts, a Gaussian of total mu^2, a lattice if all losses have one."""
+    """What one direction composes: laws with counts, a Gaussian of total mu^2, a lattice if all losses have one."""
 
     counts: Mapping[Law, int]
     direction: Direction
@@ -224,28 +225,35 @@ def _snap(value: float, ratio: float) -> float:
     return float(ratio ** math.floor(math.log(value) / math.log(ratio)))
 
 
+@functools.lru_cache(maxsize=4096)
+def _upper_sums(law: Law, direction: Direction, order: float, cut: float) -> Shifted | None:
+    return shifted(law.parts(direction, cut), order, cut)
+
+
 def _end(question: _Question, order: float, budget: float, step: float) -> float:
     """The first height, on a grid, from which the rest of the line does not matter."""
-    runs = sum(question.mix.counts.values())
+    mix, cut, at = question.mix, question.cut, np.array([order])
+    bounds = []
+    for law, count in mix.counts.items():
+        if not is_smooth(law):  # a law that recurs never ends a line
+            own = float(_log_moments(law, mix.direction, cut, at)[0])
+            bounds.append((law, count, _tower(law, mix.direction, order, cut), own))
 
     def fall(height: float, *, moved: bool) -> float:
-        result = -height * height * (question.mix.variance / 2) - math.log(height / order)
+        result = -height * height * (mix.variance / 2) - math.log(height / order)
         if result <= budget:
             return result
-        at = np.array([height])
-        for law, count in question.mix.counts.items():
-            if is_smooth(law):
-                continue  # it recurs
-            own = float(_log_moments(law, question.mix.direction, question.cut, np.array([order]))[0])
-            one = float(_tower(law, question.mix.direction, order, question.cut).log_bound(at, own)[0])
-            parts = law.parts(question.mix.direction, question.cut)
-            if moved and movable(parts):
-                one = min(one, float(log_shifted(parts, order, question.cut, at)[0]) - own)
+        here = np.array([height])
+        for law, count, tower, own in bounds:
+            one = float(tower.log_bound(here, own)[0])
+            sums = _upper_sums(law, mix.direction, order, cut) if moved else None
+            if sums is not None:
+                one = min(one, sums.log_bound(height) - own)
             result += count * one
         return result
 
     end = _first(lambda height: fall(height, moved=False) <= budget, order)
-    if end > _SHORT * step and runs <= 1000:
+    if end > _SHORT * step and sum(mix.counts.values()) <= _SEVERAL:
         end = min(end, _first(lambda height: fall(height, moved=True) <= budget, order))
     return end
 

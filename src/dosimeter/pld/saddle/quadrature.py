@@ -132,16 +132,26 @@ def window(part: Part, piece: Piece, exponents: list[float], cut: float) -> tupl
         goals = np.array([_level(part, piece, piece.low, piece.high, a) for a in exponents]) + _LOG_EPSILON
         return piece.low, piece.high, goals, 0.0
     ends = cut_ends(part, piece, cut)
-    goals = np.array([_level(part, piece, ends[0], ends[1], a) for a in exponents]) + _LOG_EPSILON
+    goals = np.array([_level(part, piece, *_finite(piece, ends, a), a) for a in exponents]) + _LOG_EPSILON
     outer = [_negligible(part, piece, a, float(goal)) for a, goal in zip(exponents, goals, strict=True)]
     low, high = max(ends[0], min(low for low, _ in outer)), min(ends[1], max(high for _, high in outer))
     used = cut if ends[0] == low > piece.low or ends[1] == high < piece.high else 0.0
     return low, high, goals, used
 
 
+def _finite(piece: Piece, ends: tuple[float, float], exponent: float) -> tuple[float, float]:
+    """Finite ends that hold nearly all of a moment."""
+    square = -0.5 / piece.gamma
+    mean, far = piece.beta * square, 20 * math.sqrt(square)
+    return (
+        max(ends[0], min(mean, mean + exponent * square) - far),
+        min(ends[1], max(mean, mean + exponent * square) + far),
+    )
+
+
 def cut_ends(part: Part, piece: Piece, cut: float) -> tuple[float, float]:
     """Where a piece may be cut: at most cut/2 of P-mass lies beyond either end, as P(N(0, 1) > k) <= e^(-k^2/2) / 2."""
-    if piece.gamma == 0:
+    if piece.gamma == 0 or not cut:
         return piece.low, piece.high
     square = -0.5 / piece.gamma
     mean, reach = piece.beta * square, math.sqrt(-2 * math.log(cut) * square)
@@ -156,7 +166,7 @@ def _negligible(part: Part, piece: Piece, exponent: float, goal: float) -> tuple
     """
     square = -0.5 / piece.gamma
     deviation, mean = math.sqrt(square), piece.beta * square
-    log_s, log_t = (float(piece.tilted(t).log_mass(_EVERYTHING)[0]) for t in (0.0, exponent))
+    log_s, log_t = piece.log_total(), piece.tilted(exponent).log_total()
 
     def tail(log_size: float) -> float:
         return deviation * math.sqrt(2 * max(log_size - goal, 0.5)) * (1 + 1e-9)
@@ -174,19 +184,16 @@ def _negligible(part: Part, piece: Piece, exponent: float, goal: float) -> tuple
     return below - abs(below) * 1e-9 - tail(size), high
 
 
-_EVERYTHING = np.array([-math.inf, math.inf])
-
-
 def _level(part: Part, piece: Piece, low: float, high: float, exponent: float) -> float:
     """The logarithm of the moment between low and high, roughly: it only decides how fine the panels are.
 
     A midpoint rule, or the mass of an exponential at an end where the density is steep.
     """
-    at = np.linspace(low, high, 2001)
+    at = np.linspace(low, high, 801)
     log_f = piece.log_density(at) + exponent * part.growth(at)
-    steep = np.abs(np.diff(log_f))[[0, -1]] * 2000
+    steep = np.abs(np.diff(log_f))[[0, -1]] * 800
     ends = log_f[[0, -1]] - np.log1p(steep)
-    return float(max(np.logaddexp.reduce(log_f[1::2]) - math.log(1000), ends.max())) + math.log(high - low)
+    return float(max(np.logaddexp.reduce(log_f[1::2]) - math.log(400), ends.max())) + math.log(high - low)
 
 
 def _panels(

@@ -13,6 +13,7 @@ layers this decays faster than any power; it is not tight enough to be raised to
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,42 +21,54 @@ from dosimeter.pld.laws.law import Part, Reals
 from dosimeter.pld.laws.spread import Piece
 from dosimeter.pld.saddle.quadrature import window
 
-_CELLS = 500
+_CELLS = 300
 
 
-def movable(parts: tuple[Part, ...]) -> bool:
-    """Whether the whole law is one Gaussian piece on the whole line."""
+@dataclass(frozen=True, slots=True)
+class Shifted:
+    """Upper sums for several rises y: |M(order + is)| <= sum of e^(inside - t angle) + e^ends, for all |s| >= t."""
+
+    inside: Reals  # rises x cells
+    angle: Reals
+    ends: Reals
+
+    def log_bound(self, height: float) -> float:
+        """log of the least of the bounds at this height."""
+        along = np.logaddexp.reduce(self.inside - height * self.angle, axis=1)
+        return float(np.min(np.logaddexp(along, self.ends))) + 1e-9
+
+
+def shifted(parts: tuple[Part, ...], order: float, cut: float) -> Shifted | None:
+    """The upper sums of a law that is one Gaussian piece on the whole line; None for others."""
+    if not _movable(parts):
+        return None
+    part, piece = parts[0], parts[0].spread.pieces[0]
+    exponent = order + 1 if part.sign > 0 else -order
+    low, high, _, _ = window(part, piece, [exponent], cut)
+    deviation = math.sqrt(-0.5 / piece.gamma)
+    rises = np.unique(np.minimum(math.pi / 2, deviation * np.exp2(np.arange(-1.0, 7.0))))
+    edges = np.linspace(low, high, _CELLS + 1)
+    each = [_along(part, piece, exponent, edges, float(rise)) for rise in rises]
+    return Shifted(np.array([e[0] for e in each]), np.array([e[1] for e in each]), np.array([e[2] for e in each]))
+
+
+def _movable(parts: tuple[Part, ...]) -> bool:
     if len(parts) != 1 or len(parts[0].spread.losses) or len(parts[0].spread.pieces) != 1:
         return False
     piece = parts[0].spread.pieces[0]
     return piece.gamma < 0 and math.isinf(piece.low) and math.isinf(piece.high)
 
 
-def log_shifted(parts: tuple[Part, ...], order: float, cut: float, heights: Reals) -> Reals:
-    """log of a bound of |M(order + is)| for all |s| >= each height, for a law that is `movable`."""
-    part, piece = parts[0], parts[0].spread.pieces[0]
-    exponent = order + 1 if part.sign > 0 else -order
-    low, high, _, _ = window(part, piece, [exponent], cut)
-    deviation = math.sqrt(-0.5 / piece.gamma)
-    rises = np.unique(np.minimum(math.pi / 2, deviation * np.exp2(np.arange(-1.0, 7.0, 0.5))))
-    edges = np.linspace(low, high, _CELLS + 1)
-    bounds = [_along(part, piece, exponent, edges, float(rise), heights) for rise in rises]
-    return np.asarray(np.min(bounds, axis=0) + 1e-9)
-
-
-def _along(part: Part, piece: Piece, exponent: float, edges: Reals, rise: float, heights: Reals) -> Reals:
+def _along(part: Part, piece: Piece, exponent: float, edges: Reals, rise: float) -> tuple[Reals, Reals, float]:
     density = piece.log_density(edges)
     peak = -0.5 * piece.beta / piece.gamma
     top = np.maximum(density[1:], density[:-1])
     top = np.where((edges[:-1] <= peak) & (peak <= edges[1:]), piece.log_density(np.array([peak]))[0], top)
-    with np.errstate(over="ignore"):
-        moved = part.rate * np.exp(np.minimum(edges, 600.0))
+    moved = part.rate * np.exp(np.minimum(edges, 600.0))
     x, y = part.stay + moved * math.cos(rise), moved * math.sin(rise)
     log_size, angle = np.log(np.hypot(x, y)), np.arctan2(y, x)
     size = exponent * (log_size[1:] if exponent >= 0 else log_size[:-1])
     lift = -piece.gamma * rise * rise
     inside = top + size + lift + np.log(edges[1:] - edges[:-1])
     ends = density[[0, -1]] + np.maximum(exponent * log_size[[0, -1]], exponent * part.growth(edges[[0, -1]])) + lift
-    along = np.logaddexp.reduce(inside[None, :] - np.outer(heights, angle[:-1]), axis=1)
-    result: Reals = np.logaddexp(along, float(np.logaddexp.reduce(ends)) + math.log(rise))
-    return result
+    return inside, angle[:-1], float(np.logaddexp.reduce(ends)) + math.log(rise)

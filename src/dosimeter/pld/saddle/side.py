@@ -16,7 +16,7 @@ from fractions import Fraction
 from dosimeter.exact import ONE, ZERO, Bound, subtract_down, subtract_up
 from dosimeter.pld.laws.law import Direction, Lattice, Law
 from dosimeter.pld.saddle import plan
-from dosimeter.pld.saddle.gauss import gaussian_delta, gaussian_epsilon
+from dosimeter.pld.saddle.closed import Closed, closed
 from dosimeter.pld.saddle.inversion import Inversion, Reading, log_kernel, prepare, read
 from dosimeter.pld.saddle.masses import add_atom, atom_of
 from dosimeter.pld.saddle.periodic import PeriodicInversion, common
@@ -25,6 +25,7 @@ from dosimeter.pld.saddle.total import Total, start
 
 TOLERANCE = 5e-7  # relative gap that sends a side to look for a better line
 _MOST_LINES = 6
+_LONG = 400  # nodes from which a line is reconsidered when the composition has doubled
 _NEAR = 40.0  # tilts below Chernoff's epsilon where a line may still be read
 
 
@@ -35,6 +36,7 @@ class _Track:
     plan: plan.Plan
     total: Total
     seen: int
+    runs: int  # how many runs were composed when the line was chosen
     fresh: bool = True  # made for the question now being asked
     plain: Inversion | PeriodicInversion | None = None
     twice: Inversion | None = None
@@ -59,6 +61,7 @@ class Side:
         self._lattice: Lattice | None = None
         self._tracks: list[_Track] = []
         self._enough = TOLERANCE
+        self._runs = 0
 
     def append(self, law: Law, count: int) -> None:
         """Compose `count` more runs of a law."""
@@ -79,6 +82,7 @@ class Side:
         self._forget(None if self._lattice is None or self.variance else self._lattice.step)
         self.counts[law] = self.counts.get(law, 0) + count
         self._journal.append((law, count))
+        self._runs += count
 
     def _forget(self, step: Fraction | None) -> None:
         """Drop what was prepared, and lines that are periods of another lattice than the losses have now."""
@@ -99,10 +103,11 @@ class Side:
     def epsilon(self, delta: Bound) -> tuple[float, float]:
         """Floats around the least epsilon >= 0 with this delta."""
         goal = target(delta, self.atom)
+        form = self._closed()
+        if form is not None:
+            return form.epsilon(goal)
         if not self.counts:
-            if not self.variance:
-                return 0.0, 0.0
-            return gaussian_epsilon(self.variance, (-float(self._lost.upper), -float(self._lost.lower)), goal)
+            return 0.0, 0.0
         low, high = 0.0, math.inf if self.top is None else _up(self.top[1])
         for track in self._candidates(goal):
             before = high - low
@@ -119,11 +124,11 @@ class Side:
     def delta(self, epsilon: float) -> Bound:
         """Bounds of delta at epsilon >= 0."""
         atom = self.atom
-        mass = Bound(max(ZERO, subtract_down(ONE, atom.upper)), subtract_up(ONE, atom.lower))
         if self.top is not None and Fraction(epsilon) >= self.top[1]:
             return atom
-        if not self.counts:
-            finite = gaussian_delta(self.variance, mass, Decimal(epsilon))
+        form = self._closed()
+        if form is not None:
+            finite = form.delta(Decimal(epsilon))
             return Bound(atom.lower + finite.lower, min(ONE, atom.upper + finite.upper))
         best = Bound(ZERO, ONE)
         for track in self._readers(epsilon):
@@ -135,10 +140,16 @@ class Side:
                 break
         return Bound(min(ONE, atom.lower + best.lower), min(ONE, atom.upper + best.upper))
 
+    def _closed(self) -> Closed | None:
+        atom = self.atom
+        mass = Bound(max(ZERO, subtract_down(ONE, atom.upper)), subtract_up(ONE, atom.lower))
+        return closed(self.counts, self.variance, self.direction, mass)
+
     def _candidates(self, goal: Target) -> Iterator[_Track]:
         for track in reversed(self._tracks[-2:]):
             track.fresh = False
-            yield track
+            if track.total.line.count < _LONG or self._runs < 2 * track.runs:
+                yield track
         for margin in (3.0, 10.0, 30.0):
             made = plan.for_delta(self._mix, goal.low, margin)
             yield self._track(made)
@@ -148,7 +159,7 @@ class Side:
         yield self._track(plan.for_epsilon(self._mix, epsilon))
 
     def _track(self, made: plan.Plan) -> _Track:
-        track = _Track(made, start(made.line, self.direction), len(self._journal))
+        track = _Track(made, start(made.line, self.direction), len(self._journal), self._runs)
         for law, count in self.counts.items():
             track.total = track.total.add(law, count)
         self._tracks = [*self._tracks[1 - _MOST_LINES :], track]

@@ -1,0 +1,123 @@
+"""From an event to the laws that dominate it: the one place where repetitions are opened and schemes are matched.
+
+A mechanism gets a law only if a theorem says that the law's pair dominates it for *every* real epsilon, since only
+then do products of laws dominate compositions. What is known of a mechanism in zCDP or Renyi terms alone is not such
+a pair, and neither is a bound for one direction or for non-negative epsilon.
+"""
+
+from __future__ import annotations
+
+import functools
+from fractions import Fraction
+
+from dosimeter.errors import NoGuaranteeError
+from dosimeter.events import (
+    Composed,
+    Declared,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Event,
+    FixedSizeSampled,
+    Gaussian,
+    Laplace,
+    PoissonSampled,
+    RandomizedResponse,
+    Repeated,
+)
+from dosimeter.notions import GDP, ApproxDP, PureDP
+from dosimeter.pld.laws.discrete_gaussian import DiscreteGaussianLaw
+from dosimeter.pld.laws.discrete_laplace import DiscreteLaplaceLaw
+from dosimeter.pld.laws.gaussian import GaussianLaw
+from dosimeter.pld.laws.laplace import LaplaceLaw
+from dosimeter.pld.laws.law import Law
+from dosimeter.pld.laws.primitive import Primitive
+from dosimeter.pld.laws.response import ResponseLaw
+from dosimeter.pld.laws.sampled import FixedSizeSampledLaw, PoissonSampledLaw, poisson_sampled
+
+
+@functools.lru_cache(maxsize=4096)
+def laws_of(event: Event) -> tuple[tuple[Law, int], ...]:
+    """The laws whose composition dominates the event, each with how often it is run.
+
+    Raises:
+        NoGuaranteeError: no dominating pair is known for a part of the event.
+    """
+    counts: dict[Law, int] = {}
+    for law, count in _walk(event, 1):
+        counts[law] = counts.get(law, 0) + count
+    return tuple(counts.items())
+
+
+def _walk(event: Event, count: int) -> list[tuple[Law, int]]:
+    if isinstance(event, Repeated):
+        return _walk(event.event, count * event.count)
+    if isinstance(event, Composed):
+        return [pair for part in event.events for pair in _walk(part, count)]
+    law = _law(event)
+    return [] if law is None else [(law, count)]
+
+
+def _law(event: Event) -> Law | None:
+    if isinstance(event, Gaussian):
+        return GaussianLaw((Fraction(event.l2_sensitivity) / Fraction(event.sigma)) ** 2)
+    if isinstance(event, Laplace):
+        return LaplaceLaw(Fraction(event.l1_sensitivity) / Fraction(event.scale))
+    if isinstance(event, DiscreteLaplace):
+        return DiscreteLaplaceLaw(Fraction(event.scale), _steps(Fraction(event.l1_sensitivity), event.kind))
+    if isinstance(event, DiscreteGaussian):
+        if event.l2_sensitivity**2 >= 2:
+            raise NoGuaranteeError(
+                f"an integer vector may move by l2_sensitivity={event.l2_sensitivity} in several ways, each with its "
+                "own law; compose a DiscreteGaussianLaw per coordinate, or account in zCDP"
+            )
+        return DiscreteGaussianLaw(Fraction(event.sigma) ** 2, _steps(Fraction(event.l2_sensitivity), event.kind))
+    if isinstance(event, RandomizedResponse):
+        return ResponseLaw(Fraction(event.epsilon), Fraction(event.delta))
+    if isinstance(event, PoissonSampled):
+        return poisson_sampled(Fraction(event.probability), _base(event.event))
+    if isinstance(event, FixedSizeSampled):
+        base = _base(event.event)
+        if isinstance(base, Primitive):
+            return FixedSizeSampledLaw(Fraction(event.batch_size, event.population), base)
+    if isinstance(event, Declared):
+        return _declared(event)
+    raise NoGuaranteeError(
+        f"no pair that dominates a {event.kind} event for composition is offered here; account for it in a notion"
+    )
+
+
+def _steps(sensitivity: Fraction, kind: str) -> int:
+    """Integers that move by at most `sensitivity` move by at most its whole part."""
+    if sensitivity < 1:
+        raise NoGuaranteeError(f"a {kind} event of sensitivity below one lattice step moves nothing; give it in steps")
+    return sensitivity.numerator // sensitivity.denominator
+
+
+def _declared(event: Declared) -> Law | None:
+    loss = event.loss
+    if isinstance(loss, PureDP | ApproxDP):
+        epsilon, delta = Fraction(loss.epsilon), Fraction(loss.delta) if isinstance(loss, ApproxDP) else Fraction(0)
+        return ResponseLaw(epsilon, delta) if epsilon or delta else None
+    if isinstance(loss, GDP):
+        if not loss.mu:
+            return ResponseLaw(Fraction(0), Fraction(loss.delta)) if loss.delta else None
+        return GaussianLaw(Fraction(loss.mu) ** 2, Fraction(loss.delta))
+    raise NoGuaranteeError(f"a declared {loss.notion} guarantee names no pair of distributions; declare epsilon or mu")
+
+
+def _base(event: Event) -> Primitive | PoissonSampledLaw:
+    """What is run on one sample: one law, or Gaussian laws that fold into one."""
+    inner = laws_of(event)
+    squares = [(law.gaussian, count) for law, count in inner]
+    if all(square is not None for square, _ in squares):
+        keep = Fraction(1)
+        for law, count in inner:
+            if isinstance(law, GaussianLaw):
+                keep *= (1 - law.delta) ** count
+        total = sum((square * count for square, count in squares if square is not None), Fraction(0))
+        return GaussianLaw(total, 1 - keep)
+    if len(inner) == 1 and inner[0][1] == 1 and isinstance(inner[0][0], Primitive | PoissonSampledLaw):
+        return inner[0][0]
+    raise NoGuaranteeError(
+        "several mechanisms on the same sample have no single law here; sample afresh for each, or run one mechanism"
+    )
