@@ -13,8 +13,9 @@ from dosimeter.accounting.batches import (
     largest_probability,
     microbatch_sensitivity,
     sampled_event,
+    shuffled_delta_at_least,
 )
-from dosimeter.accounting.calibration import gaussian_epsilon
+from dosimeter.accounting.calibration import gaussian_delta, gaussian_epsilon
 from dosimeter.errors import InputError, NoGuaranteeError, NotionError
 from dosimeter.events import FixedSizeSampled, Gaussian, PoissonSampled, RandomAllocation, WithReplacementSampled
 
@@ -108,3 +109,14 @@ def test_clipped_means_of_microbatches_move_twice_as_far() -> None:
     assert microbatch_sensitivity(clip_norm=3, microbatch_size=1, neighbouring_relation="replace_one") == 6
     assert microbatch_sensitivity(clip_norm=3, microbatch_size=9, neighbouring_relation="replace_one") == 6
     assert microbatch_sensitivity(clip_norm=3, microbatch_size=1, neighbouring_relation="zero_out") == 3
+
+
+def test_a_shuffled_pass_is_worse_than_the_poisson_number() -> None:
+    """Noise 0.5, a thousand batches, epsilon 4: delta is at least 0.0738, and at most that of one unsampled release."""
+    least = shuffled_delta_at_least(noise_multiplier="0.5", batches=1000, epsilon=4)
+    assert Decimal("0.073797") < least <= Decimal("0.0738")
+    assert least > 40_000 * Decimal("1.74489e-6")  # what Poisson accounting reports
+    assert least < gaussian_delta(sigma="0.5", epsilon=4, l2_sensitivity=1)
+    for noise, batches, epsilon in (("1e-200", 1, 4), ("1e12", 10**12, 0), ("1", 10, 1000)):
+        bound = shuffled_delta_at_least(noise_multiplier=noise, batches=batches, epsilon=epsilon)
+        assert 0 <= bound <= gaussian_delta(sigma=noise, epsilon=epsilon, l2_sensitivity=1)

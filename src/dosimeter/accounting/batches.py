@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dosimeter.accounting.amplification import MAX_POPULATION, read_probability
-from dosimeter.enclosure import ball
+from dosimeter.enclosure import ball, down, precision
 from dosimeter.errors import InputError, NoGuaranteeError
 from dosimeter.events import (
     Event,
@@ -23,9 +23,12 @@ from dosimeter.events import (
     WithReplacementSampled,
     require_relation,
 )
-from dosimeter.exact import ZERO, Number, amount, count, fraction_up, multiply_up, show
+from dosimeter.exact import ONE, ZERO, Number, amount, count, fraction_up, multiply_up, show
 from dosimeter.neighbours import NeighbouringRelation
 from dosimeter.notions.profiles.solving import probability_up
+
+if TYPE_CHECKING:
+    Ball: TypeAlias = Any
 
 
 class Batching(StrEnum):
@@ -153,6 +156,45 @@ def microbatch_sensitivity(
     norm, size = amount(clip_norm, "clip_norm"), count(microbatch_size, "microbatch_size")
     alone = size == 1 and NeighbouringRelation.read(neighbouring_relation) is not NeighbouringRelation.REPLACE_ONE
     return norm if alone else multiply_up(norm, 2)
+
+
+def shuffled_delta_at_least(*, noise_multiplier: Number, batches: int, epsilon: Number) -> Decimal:
+    """A LOWER bound on the delta of one shuffled pass with Gaussian noise: what no accounting may report less than.
+
+    Guarantee: rounded down; some data set and neighbour (one record zeroed) have at least this delta. No upper bound of
+    this kind is offered beyond the price of one unsampled event.
+
+    Args:
+        noise_multiplier: sigma / clip norm, in [1e-300, 1e12].
+        batches: in which the pass is cut, 1 to 1e12.
+        epsilon: 0 or in [1e-300, 1e3].
+
+    Reference: Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang (2024), section 4: all other records at -1, the one
+        at +1 or zeroed; the event that some batch exceeds a threshold.
+    """
+    noise = amount(noise_multiplier, "noise_multiplier")
+    steps = count(batches, "batches", largest=MAX_POPULATION)
+    level = amount(epsilon, "epsilon", zero=True, largest=Decimal(1000))
+
+    def delta(threshold: Decimal) -> Ball:
+        def exceeds(shift: int) -> Ball:
+            below = [((ball(c) - ball(threshold)) / ball(noise) / _root_two()).erfc() / 2 for c in (shift, 0)]
+            return -((below[0]).log() + (steps - 1) * below[1].log()).expm1()
+
+        bound = exceeds(2) - ball(level).exp() * exceeds(1)
+        return bound if bound.is_finite() else ball(0)
+
+    with precision(128):
+        grid = [Decimal("1.5"), *(2 + noise * Decimal(i) / 8 for i in range(-80, 241))]
+        best, width = max(grid, key=lambda threshold: float(delta(threshold).mid())), noise / 8
+        for _ in range(12):  # any threshold gives a bound; a better one gives a better bound
+            best = max((best - width / 2, best, best + width / 2), key=lambda t: float(delta(t).mid()))
+            width = width / 2
+        return min(ONE, max(ZERO, down(delta(best))))
+
+
+def _root_two() -> Ball:
+    return ball(2).sqrt()
 
 
 def _batching(value: Batching | str) -> Batching:
