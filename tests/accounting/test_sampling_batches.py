@@ -117,6 +117,7 @@ def test_a_shuffled_pass_is_worse_than_the_poisson_number() -> None:
     assert Decimal("0.073797") < least <= Decimal("0.0738")
     assert least > 40_000 * Decimal("1.74489e-6")  # what Poisson accounting reports
     assert least < gaussian_delta(sigma="0.5", epsilon=4, l2_sensitivity=1)
-    for noise, batches, epsilon in (("1e-200", 1, 4), ("1e12", 10**12, 0), ("1", 10, 1000)):
+    for noise, batches, epsilon in (("1e-9", 1, 4), ("1e12", 10**12, 0), ("1", 10, 1000)):
         bound = shuffled_delta_at_least(noise_multiplier=noise, batches=batches, epsilon=epsilon)
         assert 0 <= bound <= gaussian_delta(sigma=noise, epsilon=epsilon, l2_sensitivity=1)
+    assert shuffled_delta_at_least(noise_multiplier="1e-200", batches=9, epsilon=4) > Decimal("0.999")

@@ -178,8 +178,9 @@ def shuffled_delta_at_least(*, noise_multiplier: Number, batches: int, epsilon: 
 
     def delta(threshold: Decimal) -> Ball:
         def exceeds(shift: int) -> Ball:
-            below = [((ball(c) - ball(threshold)) / ball(noise) / _root_two()).erfc() / 2 for c in (shift, 0)]
-            return -((below[0]).log() + (steps - 1) * below[1].log()).expm1()
+            one, rest = (((ball(c) - ball(threshold)) / ball(noise) / _root_two()).erfc() / 2 for c in (shift, 0))
+            sharp = -(one.log() + (steps - 1) * rest.log()).expm1()
+            return sharp if sharp.is_finite() else 1 - one * rest ** (steps - 1)
 
         bound = exceeds(2) - ball(level).exp() * exceeds(1)
         return bound if bound.is_finite() else ball(0)
