@@ -198,8 +198,8 @@ class Accountant:
 def reversed_delta(level: Decimal, other: Bound) -> Bound:
     """1 - e^eps + e^eps H for a negative eps, H being the reverse direction's delta at -eps."""
     share = enclose(lambda: ball(level).exp())
-    lower = down(1 - share * ball(ONE - other.lower))
-    upper = up(1 - share * ball(ONE - other.upper))
+    lower = down(1 - share * (1 - ball(other.lower)))
+    upper = up(1 - share * (1 - ball(other.upper)))
     return Bound(max(ZERO, lower), min(ONE, max(upper, lower, ZERO)))
 
 

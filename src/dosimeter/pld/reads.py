@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dosimeter.enclosure import ball, down, enclose, precision, up
 from dosimeter.errors import InputError
-from dosimeter.exact import ONE, ZERO, Bound, Number, amount, show, to_decimal
+from dosimeter.exact import ONE, ZERO, Bound, Number, amount, fraction_up, show, subtract_down, subtract_up, to_decimal
 from dosimeter.notions.profiles.gaussian import profile_ball
 from dosimeter.pld.accountant import Accountant
 from dosimeter.pld.laws.law import Direction
@@ -47,7 +47,9 @@ def bayes_success(accountant: Accountant, prior: Number = "0.5") -> Bound:
     low, high = (ZERO, ZERO) if level is None else (down(level), up(level))
     upper = accountant.delta(low, direction=Direction.REMOVE).upper
     lower = accountant.delta(high, direction=Direction.REMOVE).lower
-    return Bound(max(1 - p + p * lower, p, 1 - p), min(ONE, 1 - p + p * upper))
+    share = ball(p)
+    least, most = down(1 - share + share * ball(lower)), up(1 - share + share * ball(upper))
+    return Bound(max(least, min(p, most), min(subtract_down(ONE, p), most)), min(ONE, most))
 
 
 def true_positive_rate(
@@ -72,7 +74,7 @@ def true_positive_rate(
 def trade_off(accountant: Accountant, false_positive_rates: Iterable[Number]) -> tuple[Bound, ...]:
     """The trade-off curve: the least false-negative rate at each false-positive rate, over both directions."""
     powers = [true_positive_rate(accountant, x) for x in false_positive_rates]
-    return tuple(Bound(ONE - power.upper, ONE - power.lower) for power in powers)
+    return tuple(Bound(subtract_down(ONE, power.upper), subtract_up(ONE, power.lower)) for power in powers)
 
 
 def _power(accountant: Accountant, x: Decimal, direction: Direction) -> Bound:
@@ -83,7 +85,10 @@ def _power(accountant: Accountant, x: Decimal, direction: Direction) -> Bound:
         return float(bound.upper) + math.exp(min(level, 700.0)) * float(x)
 
     best = _minimise(line, -40.0, min(-math.log(float(x)) + 1.0, _LARGEST_LEVEL))
-    width, lower, upper = 1e-3, x, ONE
+    width, lower = 1e-3, x
+    upper = min(
+        _Point.at(accountant, level, direction).line_up(x) for level in _candidates(accountant, best, direction)
+    )
     for _ in range(16):
         levels = [Decimal(best + width * k).quantize(_GRID) for k in (-1.5, -0.5, 0.5, 1.5)]
         points = [_Point.at(accountant, level, direction) for level in levels]
@@ -94,6 +99,13 @@ def _power(accountant: Accountant, x: Decimal, direction: Direction) -> Bound:
             break
         width *= 2
     return Bound(min(lower, upper), upper)
+
+
+def _candidates(accountant: Accountant, best: float, direction: Direction) -> list[Decimal]:
+    """The minimiser found, and the end of the losses, where the curve may have a corner."""
+    (side,) = accountant.sides(direction)
+    tops = [] if side.top is None or side.atom.upper else [fraction_up(side.top[1])]
+    return [Decimal(best).quantize(_GRID), *tops]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +136,7 @@ def _below(points: list[_Point], x: Decimal) -> Decimal | None:
     A convex H lies above a chord extended beyond either end. So right of g_k it is at least low_k + l_k (g - g_k) with
     l_k <= slope of the chord before g_k, and left of g_k at least low_k + r_k (g - g_k) with r_k >= slope of the chord
     after it. Outside the four points the outer chords decide (their slopes must straddle -x), in the outer cells the
-    middle chord, and in the middle cell the outer chords, which cross there.
+    middle chord or that H does not increase, and in the middle cell the outer chords, which cross there.
     """
     with precision(256):
         g = [p.ball() for p in points]
@@ -135,8 +147,8 @@ def _below(points: list[_Point], x: Decimal) -> Decimal | None:
         if not (bool(right[0] + w <= 0) and bool(left[3] + w >= 0)):
             return None
         values = [low[0] + w * g[0], low[3] + w * g[3], low[1] + w * g[1], low[2] + w * g[2]]
-        values.append(low[1] + right[1] * (g[0] - g[1]) + w * g[0])
-        values.append(low[2] + left[2] * (g[3] - g[2]) + w * g[3])
+        values.append((low[1] + right[1] * (g[0] - g[1]) + w * g[0]).max(low[1] + w * g[0]))
+        values.append((low[2] + left[2] * (g[3] - g[2]) + w * g[3]).max(low[3] + w * g[2]))
         crossing = (low[2] - low[1] + left[1] * g[1] - right[2] * g[2]) / (left[1] - right[2])
         if crossing.is_finite() and bool(crossing >= g[1]) and bool(crossing <= g[2]):
             values.append(low[1] + left[1] * (crossing - g[1]) + w * crossing)
@@ -150,8 +162,8 @@ def _minimise(function: Callable[[float], float], low: float, high: float) -> fl
     ratio = (math.sqrt(5) - 1) / 2
     a, b = high - ratio * (high - low), low + ratio * (high - low)
     at_a, at_b = function(a), function(b)
-    for _ in range(40):
-        if high - low < 1e-4:
+    for _ in range(60):
+        if high - low < 1e-6:
             break
         if at_a <= at_b:
             high, b, at_b = b, a, at_a
@@ -196,22 +208,41 @@ def gaussian_equivalent(accountant: Accountant, mu: Number | None = None, *, cel
         value = amount(mu, "mu")
     top = accountant.epsilon("1e-9").upper if accountant.delta(0).upper > Decimal("1e-9") else ONE
     levels = [(top * k / cells).quantize(_GRID) for k in range(cells + 1)]
-    regret = ZERO
-    for left, right in zip(levels, [*levels[1:], None], strict=True):
-        regret = max(regret, _regret(accountant.delta(left).upper, value, left, right))
+    values = [accountant.delta(level).upper for level in levels]
+    regret = up(enclose(lambda: ball(values[-1]) / (1 + ball(levels[-1]).exp()), 6), 17) if values[-1] else ZERO
+    for k in range(cells):
+        regret = max(regret, _regret((levels[k], levels[k + 1]), (values[k], values[k + 1]), value))
     return GaussianEquivalent(value, regret)
 
 
-def _regret(own: Decimal, mu: Decimal, left: Decimal, right: Decimal | None) -> Decimal:
-    """An upper bound of (delta(eps) - delta_mu(eps)) / (1 + e^eps) between left and right (None: and beyond)."""
-    if not own:
-        return ZERO
+def _regret(ends: tuple[Decimal, Decimal], deltas: tuple[Decimal, Decimal], mu: Decimal) -> Decimal:
+    """An upper bound of (delta(eps) - delta_mu(eps)) / (1 + e^eps) on a cell.
 
-    def rest() -> Ball:
-        other = profile_ball(ball(mu), ball(right)) if right is not None else ball(0)
-        return (ball(own) - other) / (1 + ball(left).exp())
+    As functions of g = e^eps both are convex: delta is below its chord, delta_mu above its tangents at both ends. The
+    chord minus a line, over 1 + g, is monotone, so the ends and the point where the tangents cross decide.
+    """
+    with precision(256):
+        g = [ball(end).exp() for end in ends]
+        slope = (ball(deltas[1]) - ball(deltas[0])) / (g[1] - g[0])
+        other = [profile_ball(ball(mu), ball(end)) for end in ends]
+        falls = [-_upper_tail(ball(mu), ball(end)) for end in ends]
+        crossing = (other[1] - other[0] + falls[0] * g[0] - falls[1] * g[1]) / (falls[0] - falls[1])
+        values = [(ball(deltas[k]) - other[k]) / (1 + g[k]) for k in (0, 1)]
+        if crossing.is_finite():
+            here = crossing.max(g[0]).min(g[1])
+            chord = ball(deltas[0]) + slope * (here - g[0])
+            values.append((chord - other[0] - falls[0] * (here - g[0])) / (1 + here))
+            values.append((chord - other[1] - falls[1] * (here - g[1])) / (1 + here))
+        else:
+            values.append((ball(deltas[0]) - other[1]) / (1 + g[0]))
+        return max(ZERO, *(up(value, 17) for value in values))
 
-    return max(ZERO, up(enclose(rest, 6), 17))
+
+def _upper_tail(mu: Ball, epsilon: Ball) -> Ball:
+    """Q(loss > epsilon) = Phi(-epsilon/mu - mu/2)."""
+    import flint
+
+    return ((epsilon / mu + mu / 2) / flint.arb(2).sqrt()).erfc() / 2
 
 
 def _equal_advantage(distance: Decimal) -> Decimal:

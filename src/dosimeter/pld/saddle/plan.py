@@ -31,6 +31,7 @@ _FEW = 4_096  # nodes from which smoothing may pay
 _MOST_NODES = 1 << 17
 _MOST_PERIODIC = 100_001
 _SAMPLES = 400
+_TINIEST = -680.0  # no delta below e^this is looked for
 _SEVERAL = 100  # runs up to which the second certificate of decay may help
 
 
@@ -91,10 +92,12 @@ def for_epsilon(mix: Mix, epsilon: float) -> Plan:
 
     def place(log_delta: float) -> tuple[_Question, float, float]:
         question = _Question(mix, log_delta, epsilon, _cut(mix.counts, log_delta))
-        return question, *_least(lambda orders: question.moments(orders) - orders * epsilon + _log_kernel(orders))
+        return question, *_least(
+            lambda orders: np.maximum(question.moments(orders) - orders * epsilon + _log_kernel(orders), _TINIEST)
+        )
 
     _, _, rough = place(-600.0)
-    question, order, _ = place(min(rough - 1.0, -1e-3))
+    question, order, _ = place(min(max(rough, _TINIEST) - 1.0, -1e-3))
     return _best(question, order)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
+from dosimeter.errors import NoGuaranteeError
 from dosimeter.exact import ONE, ZERO, Bound, subtract_down, subtract_up
 from dosimeter.pld.laws.law import Direction, Lattice, Law
 from dosimeter.pld.saddle import plan
@@ -20,7 +21,7 @@ from dosimeter.pld.saddle.closed import Closed, closed
 from dosimeter.pld.saddle.inversion import Inversion, Reading, log_kernel, prepare, read
 from dosimeter.pld.saddle.masses import add_atom, atom_of
 from dosimeter.pld.saddle.periodic import PeriodicInversion, common
-from dosimeter.pld.saddle.target import Target, exp_bound, target
+from dosimeter.pld.saddle.target import Target, exp_bound, sum_bounds, target
 from dosimeter.pld.saddle.total import Total, start
 
 TOLERANCE = 5e-7  # relative gap that sends a side to look for a better line
@@ -128,8 +129,7 @@ class Side:
             return atom
         form = self._closed()
         if form is not None:
-            finite = form.delta(Decimal(epsilon))
-            return Bound(atom.lower + finite.lower, min(ONE, atom.upper + finite.upper))
+            return sum_bounds(atom, form.delta(Decimal(epsilon)))
         best = Bound(ZERO, ONE)
         for track in self._readers(epsilon):
             found = self._read(track, epsilon)
@@ -138,7 +138,7 @@ class Side:
             best = Bound(min(lower, upper), upper)
             if upper - lower <= Decimal(TOLERANCE) * upper:
                 break
-        return Bound(min(ONE, atom.lower + best.lower), min(ONE, atom.upper + best.upper))
+        return sum_bounds(atom, best)
 
     def _closed(self) -> Closed | None:
         atom = self.atom
@@ -151,19 +151,24 @@ class Side:
             if track.total.line.count < _LONG or self._runs < 2 * track.runs:
                 yield track
         for margin in (3.0, 10.0, 30.0):
-            made = plan.for_delta(self._mix, goal.low, margin)
-            yield self._track(made)
+            yield from self._track(lambda m=margin: plan.for_delta(self._mix, goal.low, m))  # type: ignore[misc]
 
     def _readers(self, epsilon: float) -> Iterator[_Track]:
         yield from list(reversed(self._tracks))
-        yield self._track(plan.for_epsilon(self._mix, epsilon))
+        yield from self._track(lambda: plan.for_epsilon(self._mix, epsilon))
 
-    def _track(self, made: plan.Plan) -> _Track:
-        track = _Track(made, start(made.line, self.direction), len(self._journal), self._runs)
-        for law, count in self.counts.items():
-            track.total = track.total.add(law, count)
+    def _track(self, choose: Callable[[], plan.Plan]) -> Iterator[_Track]:
+        """A new line, unless it turns out to be out of reach: then an answer is as wide as the other lines leave it."""
+        try:
+            made = choose()
+            total = start(made.line, self.direction)
+            for law, count in self.counts.items():
+                total = total.add(law, count)
+        except NoGuaranteeError:
+            return
+        track = _Track(made, total, len(self._journal), self._runs)
         self._tracks = [*self._tracks[1 - _MOST_LINES :], track]
-        return track
+        yield track
 
     def _read(self, track: _Track, epsilon: float) -> Reading:
         for law, count in self._journal[track.seen :]:

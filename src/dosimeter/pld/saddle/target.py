@@ -5,10 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dosimeter.enclosure import ball, down, enclose, up
 from dosimeter.errors import InputError, NoGuaranteeError
-from dosimeter.exact import ONE, ZERO, Bound, Number, amount, subtract_down, subtract_up, to_decimal
+from dosimeter.exact import ONE, SMALLEST, ZERO, Bound, Number, add_up, amount, subtract_down, subtract_up, to_decimal
+
+if TYPE_CHECKING:
+    Ball: TypeAlias = Any  # flint.arb, which ships no types
 
 LEAST_LOG10 = Decimal(-300)
 
@@ -62,6 +66,19 @@ def log_float(value: Decimal, *, upward: bool) -> float:
 
 def exp_bound(log_scale: float, lower: float, upper: float, more: Decimal = ZERO) -> Bound:
     """e^log_scale [lower, upper], with `more` added to the upper end, as decimals within [0, 1]."""
-    low = down(enclose(lambda: ball(Decimal(log_scale)).exp() * ball(Decimal(lower))), 17) if lower > 0 else ZERO
-    high = up(enclose(lambda: ball(Decimal(log_scale)).exp() * ball(Decimal(upper))), 17) if upper > 0 else ZERO
-    return Bound(min(low, ONE), min(high + more, ONE))
+
+    def at(factor: float) -> Ball:
+        return enclose(lambda: ball(Decimal(log_scale)).exp() * ball(Decimal(factor)), 19)
+
+    size = log_scale + math.log(upper) if upper > 0 else -math.inf
+    if size > 1:
+        return Bound(ZERO, ONE)
+    high = ZERO if not upper else SMALLEST if size < -1_000 else up(at(upper), 17)
+    low = down(at(lower), 17) if lower > 0 and size > -1_000 else ZERO
+    return Bound(min(low, ONE), min(add_up(high, more), ONE))
+
+
+def sum_bounds(first: Bound, second: Bound) -> Bound:
+    """The sum of two quantities in [0, 1] whose exact sum is at most 1."""
+    lower, upper = subtract_down(first.lower, -second.lower), add_up(first.upper, second.upper)
+    return Bound(min(lower, ONE), min(upper, ONE))
