@@ -1,5 +1,6 @@
 """Amounts are read exactly, sums round against the spender, and nothing doubtful counts as within."""
 
+import decimal
 from decimal import Decimal
 from fractions import Fraction
 
@@ -39,7 +40,7 @@ def test_an_amount_is_read_exactly(value: exact.Number, read: str) -> None:
     ["NaN", "sNaN", "inf", "-inf", "-1", "0", "1e-400", "1e400", "1e400000000"]
     + ["0,1", "", "one", "1_0", "٣", "0x1", "1/0", "9" * 1000]
     + [float("nan"), float("inf"), -1.0, 0.0, -0.0, 10**400, Decimal("NaN"), Decimal("-Infinity")]
-    + [10**5000, Fraction(10**5000, 3), Fraction(1, 10**5000), Decimal("0." + "1" * 201), Decimal("1e-2000000")],
+    + [10**5000, Fraction(10**5000, 3), Fraction(1, 10**5000), Decimal("0." + "1" * 151), Decimal("1e-2000000")],
     ids=exact.show,
 )
 def test_what_is_not_an_amount_is_refused_by_name(value: exact.Number) -> None:
@@ -180,9 +181,13 @@ def test_nothing_doubtful_is_certainly_within(doubtful: Decimal) -> None:
 
 
 def test_the_longest_number_keeps_every_digit() -> None:
-    """200 digits are read, written and read again without loss."""
-    longest = Decimal("0." + "123456789" * 22 + "12")
-    assert amount(longest, "x") == Decimal(text(longest)) == longest
+    """150 digits are read, written and read again without loss, wherever the point stands."""
+    digits = "123456789" * 16 + "123456"
+    for exponent in (-10_000, -300, -151, -150, -149, -10, 0):
+        longest = Decimal(digits).scaleb(exponent, decimal.Context(prec=150))
+        assert to_decimal(longest, "x") == to_decimal(text(longest), "x") == longest
+    with pytest.raises(InputError, match="151 digits"):
+        to_decimal(digits + "1", "x")
 
 
 @given(decimals)

@@ -30,6 +30,7 @@ _READ = decimal.Context(
 ZERO: Final = Decimal(0)
 ONE: Final = Decimal(1)
 MAX_TEXT: Final = 200
+MAX_DIGITS: Final = 150  # so that every number that is accepted has a text that is accepted
 _MAX_EXPONENT: Final = 10_000  # far outside every range, and still quick to write out as a ratio
 _MAX_BITS: Final = 1 << 16
 
@@ -54,7 +55,7 @@ def _to_fraction_or_decimal(value: object, name: str) -> Decimal | Fraction:
         ratio = Fraction(value)
         size = max(ratio.numerator.bit_length(), ratio.denominator.bit_length())
         if size > _MAX_BITS:
-            raise InputError(f"{name} is a number of {size} bits; give a decimal of at most {MAX_TEXT} digits")
+            raise InputError(f"{name} is a number of {size} bits; give a decimal of at most {MAX_DIGITS} digits")
         return ratio if isinstance(value, Fraction) else _modest(Decimal(ratio.numerator), value, name)
     if isinstance(value, Decimal):
         return _modest(Decimal(value), value, name)
@@ -83,8 +84,8 @@ def _modest(parsed: Decimal, value: object, name: str) -> Decimal:
         return ZERO
     if abs(parsed.adjusted()) > _MAX_EXPONENT:
         raise InputError(f"{name}={show(value)} is far outside every range")
-    if (digits := len(parsed.as_tuple().digits)) > MAX_TEXT:
-        raise InputError(f"{name} is a number of {digits} digits; round it to at most {MAX_TEXT}")
+    if (digits := len(parsed.as_tuple().digits)) > MAX_DIGITS:
+        raise InputError(f"{name} is a number of {digits} digits; round it to at most {MAX_DIGITS}")
     return parsed
 
 
@@ -209,6 +210,11 @@ def divide_up(a: Decimal, b: Decimal | int) -> Decimal:
 def divide_down(a: Decimal, b: Decimal | int) -> Decimal:
     """a / b, not above the true quotient."""
     return _DOWN.divide(a, Decimal(b))
+
+
+def visible(loss: Decimal) -> Decimal:
+    """The loss itself, or the smallest amount for a positive loss below it: nothing that costs becomes free."""
+    return max(SMALLEST, loss) if loss else ZERO
 
 
 def certainly_le(a: Decimal, b: Decimal) -> bool:

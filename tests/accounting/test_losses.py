@@ -187,6 +187,14 @@ def test_counts_are_opened_once_and_equal_parts_are_merged() -> None:
         loss_for(Composed((Composed((wide,) * 1000),) * 1000), In("zcdp"))
 
 
+@pytest.mark.parametrize("kind", [Gaussian, DiscreteGaussian, Laplace, DiscreteLaplace])
+def test_hardly_any_noise_is_refused_in_words(kind: Any) -> None:
+    """A loss beyond every range names the mechanism and the way out; a loss below every range is the smallest one."""
+    with pytest.raises(InputError, match="add noise"):
+        loss_for(kind("1e-300", "1e12"), In("zcdp"))
+    assert loss_for(kind("1e12", "1e-300"), In("zcdp")) == ZCDP("1e-300")
+
+
 leaf = st.one_of(
     st.builds(Gaussian, st.decimals("0.5", 50, places=2), st.decimals("0.1", 3, places=1)),
     st.builds(DiscreteGaussian, st.decimals("0.5", 50, places=2), st.decimals("0.1", 3, places=1)),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dosimeter.errors import InputError, NotionError
 from dosimeter.neighbours import NeighbouringRelation, PrivacyUnit, require_same
 from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, Loss, ProbabilisticDP, PureDP
-from dosimeter.notions.convert import approx_to_approx
+from dosimeter.notions.convert import approx_to_approx, bounded_range_to_zcdp, gdp_to_rdp, gdp_to_zcdp
 from dosimeter.notions.profiles import hockey_stick, laplace_epsilon
 
 amounts = st.decimals(
@@ -113,6 +113,15 @@ def test_a_text_is_not_a_list_of_orders(orders: object) -> None:
         RDP(orders, (1, 1))  # type: ignore[arg-type]
     with pytest.raises(InputError, match="sequence"):
         RDP((2, 3), orders)  # type: ignore[arg-type]
+
+
+def test_a_tiny_guarantee_converts_to_the_smallest_amount() -> None:
+    """Squares of tiny numbers fall below the smallest amount; they become it, not an error and not nothing."""
+    for tiny in ("1e-300", "1e-160"):
+        assert gdp_to_zcdp(GDP(tiny)).rho == Decimal("1e-300")
+        assert gdp_to_rdp(GDP(tiny), orders=(2, 3)).epsilons == (Decimal("1e-300"),) * 2
+        assert bounded_range_to_zcdp(tiny).rho == Decimal("1e-300")
+    assert gdp_to_zcdp(GDP(0)).rho == 0
 
 
 def test_ratios_have_one_reader() -> None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NoReturn, TypeAlias
 
-from dosimeter.errors import NoGuaranteeError
+from dosimeter.errors import InputError, NoGuaranteeError
 from dosimeter.events import Declared, DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
-from dosimeter.exact import SMALLEST, divide_up, multiply_down, multiply_up
+from dosimeter.exact import LARGEST, brief_up, divide_up, multiply_down, multiply_up, visible
 from dosimeter.notions import Loss
 
 
@@ -46,15 +46,24 @@ def declared(event: Declared, terms: Terms, notion: str, rows: Table, way_out: s
 
 def ratio(event: Laplace | DiscreteLaplace) -> Decimal:
     """L1 sensitivity / scale, rounded up: the pure epsilon of Laplace noise."""
-    return max(SMALLEST, divide_up(event.l1_sensitivity, event.scale))
+    return _affordable(event, divide_up(event.l1_sensitivity, event.scale))
 
 
 def gaussian_mu(event: Gaussian) -> Decimal:
     """L2 sensitivity / sigma, rounded up."""
-    return max(SMALLEST, divide_up(event.l2_sensitivity, event.sigma))
+    return _affordable(event, divide_up(event.l2_sensitivity, event.sigma))
 
 
 def gaussian_rho(event: Gaussian | DiscreteGaussian) -> Decimal:
     """L2 sensitivity^2 / (2 sigma^2), rounded up: the same for continuous and discrete Gaussian noise."""
     square = multiply_up(event.l2_sensitivity, event.l2_sensitivity)
-    return max(SMALLEST, divide_up(square, multiply_down(multiply_down(event.sigma, event.sigma), 2)))
+    return _affordable(event, divide_up(square, multiply_down(multiply_down(event.sigma, event.sigma), 2)))
+
+
+def _affordable(event: Gaussian | DiscreteGaussian | Laplace | DiscreteLaplace, loss: Decimal) -> Decimal:
+    if loss > LARGEST:
+        raise InputError(
+            f"a {event.kind} release loses {brief_up(loss)}, beyond {LARGEST:g}: the noise is nothing beside the "
+            "sensitivity; add noise, or bound the sensitivity"
+        )
+    return visible(loss)

@@ -5,7 +5,7 @@ The exponential mechanism run at epsilon has range epsilon, which is half of wha
 
 from __future__ import annotations
 
-from dosimeter.exact import Number, divide_up, multiply_up
+from dosimeter.exact import Number, divide_up, multiply_up, visible
 from dosimeter.notions.profiles.reading import read_loss
 from dosimeter.notions.pure import PureDP
 from dosimeter.notions.zcdp import ZCDP
@@ -22,7 +22,7 @@ def bounded_range_to_zcdp(eta: Number) -> ZCDP:
     Reference: Cesar, Rogers (2021), Bounding, concentrating and truncating.
     """
     eta = read_loss(eta, "eta")
-    return ZCDP(divide_up(multiply_up(eta, eta), 8))
+    return ZCDP(visible(divide_up(multiply_up(eta, eta), 8)))
 
 
 def bounded_range_to_pure(eta: Number) -> PureDP:

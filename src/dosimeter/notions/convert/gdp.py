@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 
-from dosimeter.exact import Number, divide_up, multiply_up
+from dosimeter.exact import Number, divide_up, multiply_up, visible
 from dosimeter.notions.approx import ApproxDP
 from dosimeter.notions.gdp import GDP
 from dosimeter.notions.profiles import gaussian_delta, gaussian_epsilon, gaussian_mu
@@ -48,7 +48,7 @@ def gdp_to_zcdp(guarantee: GDP) -> ZCDP:
 
     Reference: Dong, Roth, Su (2022), Corollary B.6; Bun, Steinke (2016), Proposition 1.6.
     """
-    return ZCDP(divide_up(guarantee.mu_squared(), 2), guarantee.delta)
+    return ZCDP(visible(divide_up(guarantee.mu_squared(), 2)), guarantee.delta)
 
 
 def gdp_to_rdp(guarantee: GDP, *, orders: Iterable[Number]) -> RDP:
@@ -63,7 +63,7 @@ def gdp_to_rdp(guarantee: GDP, *, orders: Iterable[Number]) -> RDP:
     """
     read: tuple[Decimal, ...] = tuple(read_order(order) for order in orders)
     rho = divide_up(guarantee.mu_squared(), 2)
-    return RDP(read, tuple(multiply_up(rho, order) for order in read), guarantee.delta)
+    return RDP(read, tuple(visible(multiply_up(rho, order)) for order in read), guarantee.delta)
 
 
 def largest_gdp_for_approx(epsilon: Number, delta: Number, declared_delta: Number = 0) -> Decimal:
