@@ -1,5 +1,8 @@
 """Balls leave as decimals on the stated side of the truth, right to 25 digits."""
 
+import os
+import subprocess
+import sys
 import threading
 from decimal import Decimal
 from fractions import Fraction
@@ -70,3 +73,36 @@ def test_precision_is_restored_and_exclusive() -> None:
     for thread in threads:
         thread.join()
     assert set(seen) == {0}
+
+
+_FORK = """
+import os, signal, threading
+from dosimeter.enclosure import precision
+from dosimeter.notions import PureDP
+from dosimeter.notions.convert import pure_to_zcdp
+inside, leave = threading.Event(), threading.Event()
+def work():
+    with precision(64):
+        inside.set()
+        leave.wait()
+thread = threading.Thread(target=work)
+thread.start()
+inside.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    print(pure_to_zcdp(PureDP(1)).rho, flush=True)
+    os._exit(0)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+leave.set()
+thread.join()
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_child_does_not_wait_for_its_parents_threads() -> None:
+    """A fork while another thread computes leaves the child able to compute."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", _FORK], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.split() == ["0.4621171572600097585023185", "0"]

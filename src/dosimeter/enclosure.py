@@ -8,6 +8,7 @@ module are right to 25 digits *and* on the stated side of the truth. Nothing her
 from __future__ import annotations
 
 import decimal
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +27,16 @@ _FIRST_BITS: Final = 160
 _LAST_BITS: Final = 16_384
 _LARGEST_BITS: Final = 100_000
 _LOCK = threading.RLock()  # the working precision belongs to the whole process
+
+
+def _fresh_lock() -> None:
+    """A forked child has one thread: a lock that another thread of its parent held would never be opened there."""
+    global _LOCK  # noqa: PLW0603
+    _LOCK = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_fresh_lock)
 
 
 @contextmanager
