@@ -128,3 +128,13 @@ def test_a_kind_is_looked_up_by_name_or_class() -> None:
         noise_kind("laplace")
     with pytest.raises(InputError, match="is not a noise"):
         require_noise(DiscreteLaplace(Decimal(1)))
+
+
+@pytest.mark.parametrize(
+    ("scale", "way_out"), [("1e13", "coarser"), ("1e-13", "finer"), ("0", "finer"), ("-1", "finer")]
+)
+@pytest.mark.parametrize("kind", [DiscreteLaplaceNoise, DiscreteGaussianNoise, RoundedGaussianNoise])
+def test_a_parameter_out_of_range_names_the_range_and_the_way_out(kind, scale: str, way_out: str) -> None:
+    """Too little noise and too much are different troubles with different ways out, and one range."""
+    with pytest.raises(InputError, match=rf"\[1e-12, 1e\+12\].*{way_out}"):
+        kind(scale)

@@ -22,11 +22,11 @@ MAX_DIMENSIONS: Final = 10**9
 
 def _parameter(value: Number, name: str) -> Decimal:
     """Read a noise parameter in lattice steps. A ratio such as 1/3 is rounded up: more noise, never less."""
-    parsed = amount(value, name, largest=LARGEST_PARAMETER)
-    if parsed < SMALLEST_PARAMETER:
+    parsed = to_decimal(value, name)
+    if not SMALLEST_PARAMETER <= parsed <= LARGEST_PARAMETER:
+        way_out = "choose a coarser step" if parsed > 1 else "choose a finer step, or ask for less accuracy"
         raise InputError(
-            f"{name}={show(value)} lattice steps is outside [{SMALLEST_PARAMETER:g}, {LARGEST_PARAMETER:g}]; "
-            "choose a finer step, or ask for less accuracy"
+            f"{name}={show(value)} lattice steps is outside [{SMALLEST_PARAMETER:g}, {LARGEST_PARAMETER:g}]; {way_out}"
         )
     return add_up(parsed)  # at most 50 digits
 
