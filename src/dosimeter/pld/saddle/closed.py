@@ -1,9 +1,11 @@
 """Compositions whose delta has a closed form: Gaussian laws, which add up to one, and a single sampled Gaussian.
 
-Both are enclosed by ball arithmetic. For Poisson sampling with probability q and g = e^eps (exact identities):
+Both are enclosed by ball arithmetic. For Poisson sampling with probability q and g = e^eps >= 1 (exact identities):
 
     remove: H_g = q H_h(P1, P0),               h = (g - 1 + q) / q;
     add:    H_g = (1 - g (1-q)) H_h(P0, P1),   h = g q / (1 - g (1-q)),   and 0 from g = 1/(1-q) on.
+
+A sample of fixed size has the first form in both directions.
 
 Reference: Balle and Wang (2018), Theorem 8; Balle, Barthe and Gaboardi (2018), Theorem 2.
 """
@@ -23,7 +25,7 @@ from dosimeter.exact import ONE, ZERO, Bound
 from dosimeter.notions.profiles.gaussian import profile_ball
 from dosimeter.pld.laws.gaussian import GaussianLaw
 from dosimeter.pld.laws.law import Direction, Law
-from dosimeter.pld.laws.sampled import PoissonSampledLaw
+from dosimeter.pld.laws.sampled import FixedSizeSampledLaw, PoissonSampledLaw
 from dosimeter.pld.saddle.target import Target
 
 if TYPE_CHECKING:
@@ -77,7 +79,9 @@ def closed(counts: dict[Law, int], variance: Fraction, direction: Direction, mas
     if variance or len(counts) != 1:
         return None
     ((law, count),) = counts.items()
-    if count != 1 or not isinstance(law, PoissonSampledLaw) or not isinstance(law.base, GaussianLaw) or law.base.delta:
+    if count != 1 or not isinstance(law, PoissonSampledLaw | FixedSizeSampledLaw) or law.rate == 1:
+        return None
+    if not isinstance(law.base, GaussianLaw) or law.base.delta:
         return None
     q, square = law.rate, law.base.mu_squared
 
@@ -91,7 +95,7 @@ def closed(counts: dict[Law, int], variance: Fraction, direction: Direction, mas
         return left * profile_ball(ball(square).sqrt(), inner)
 
     ends = law.highest(direction)
-    forward = direction is Direction.REMOVE
+    forward = direction is Direction.REMOVE or isinstance(law, FixedSizeSampledLaw)
     top = None if ends is None else ends[0]  # just below it the last float is still inside
     return Closed(remove if forward else add, mass, top, float(q) * math.sqrt(square))
 
