@@ -52,10 +52,13 @@ class PrivacyUnit:
     max_contributions: int = 1
 
     def __post_init__(self) -> None:
-        count(self.max_contributions, "max_contributions", largest=10**6)
+        bound = count(self.max_contributions, "max_contributions", largest=10**6)
+        object.__setattr__(self, "max_contributions", bound)
         if self.column is None and self.max_contributions != 1:
             raise InputError(
                 f"max_contributions={self.max_contributions} needs a user column; a row contributes exactly once"
             )
-        if self.column is not None and not self.column:
-            raise InputError("the privacy unit's column is an empty name; give a column or None for rows")
+        if self.column is not None and (not isinstance(self.column, str) or not self.column):
+            raise InputError(
+                f"the privacy unit's column={show(self.column)} is not a name; give a column or None for rows"
+            )

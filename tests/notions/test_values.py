@@ -3,6 +3,7 @@
 from decimal import Decimal
 from fractions import Fraction
 
+import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -151,6 +152,16 @@ def test_relations_do_not_mix() -> None:
 def test_a_row_contributes_once() -> None:
     """A contribution bound above one needs a user column."""
     assert PrivacyUnit("user", 5).max_contributions == 5
-    for column, bound in ((None, 2), ("", 1), ("user", 0), ("user", 1.5)):
+    assert type(PrivacyUnit("user", numpy.int64(5)).max_contributions) is int  # type: ignore[arg-type]
+    for column, bound in (
+        (None, 2),
+        ("", 1),
+        (5, 1),
+        (True, 1),
+        (["user"], 1),
+        ("user", 0),
+        ("user", 1.5),
+        ("user", True),
+    ):
         with pytest.raises(InputError):
             PrivacyUnit(column, bound)  # type: ignore[arg-type]
