@@ -65,10 +65,11 @@ class Part:
         """The inverse of `growth`: -inf below its range."""
         if self.rate == 1.0:
             return growth
+        large = growth > 1.0
         with np.errstate(divide="ignore"):
-            inner = np.expm1(np.minimum(growth, _LARGE)) / self.rate
-            result = np.log1p(np.maximum(inner, -1.0))
-        return np.where(growth > _LARGE, growth - math.log(self.rate), result)
+            inner = np.log1p(np.maximum(np.expm1(np.minimum(growth, 1.0)) / self.rate, -1.0))
+        outer = growth - math.log(self.rate) + np.log1p(-self.stay * np.exp(-np.maximum(growth, 1.0)))
+        return np.where(large, outer, inner)
 
     def edge_error(self) -> float:
         """How far `base` may move an edge, as a share of it."""
