@@ -49,7 +49,18 @@ def test_the_same_question_has_the_same_digest_however_it_is_spelled():
 def test_a_query_reads_like_a_sentence():
     """Its text says what is asked, for statements and messages."""
     query = sum_of("spend", lower="0", upper="50").where("age >= 18").by("day", keys=["Mon", "Tue"])
-    assert str(query) == "sum(spend in [0, 50]) where age >= 18 by day (2 keys)"
+    assert str(query) == "sum(spend in [0, 50]) where age >= 18 by day (Mon, Tue)"
+    assert str(count().by("site", keys=[1, None])) == "count by site (1, NULL)"
+    assert str(count().by("site", keys=range(30))) == "count by site (30 keys)"
+
+
+def test_the_text_of_a_question_fits_a_line_and_a_terminal():
+    """Control characters are spelled out and very long questions are cut; the digest speaks of the whole."""
+    assert str(count().where("name = 'a\x1b[2J\nb'")) == r"count where name = 'a\x1b[2J\nb'"
+    long = count().where(f"x IN ({', '.join(map(str, range(900)))})")
+    assert len(str(long)) < 1_100
+    assert str(long).endswith(f"... ({len('count where ') + len(long.condition)} characters)")
+    assert len(str(count().by("x" * 300, keys=["k" * 5_000]))) < 1_100
 
 
 UNBOUNDED = [
@@ -92,6 +103,10 @@ IMPOSSIBLE = [
     (lambda: count().by("a", keys="abc"), "list of keys"),
     (lambda: count().by("a", keys=[1.5]), "not a text"),
     (lambda: count().by("a", keys=range(200)).by("b", keys=range(200)), "cells"),
+    (lambda: count().by("a", keys=["x" * 2_000_000]), "characters"),
+    (lambda: count().by("a", keys=["x" * 9_999, "y"]).by("b", keys=range(200)), "characters"),
+    (lambda: count().by("a", keys=["\0"]), "not a text"),
+    (lambda: count().by("a", keys=["a\udfff"]), "not a text"),
     (lambda: count().bounded(max_groups=2), "add .by"),
     (lambda: count().by("a", keys=[1]).bounded(max_groups=0), "max_groups=0"),
     (lambda: count().bounded(max_rows_per_group=True), "whole number"),

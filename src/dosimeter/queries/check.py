@@ -11,7 +11,7 @@ import decimal
 from decimal import Decimal
 
 from dosimeter.errors import QueryError
-from dosimeter.exact import show
+from dosimeter.exact import show, text
 from dosimeter.queries.condition import (
     And,
     Arithmetic,
@@ -90,9 +90,9 @@ def read_literal(literal: Literal, kind: ColumnType, name: str) -> Literal:
         case ColumnType.INTEGER if literal.type is ColumnType.INTEGER and isinstance(value, Decimal):
             if SMALLEST_INTEGER <= value <= LARGEST_INTEGER:
                 return literal
-            raise QueryError(f"where: {show(value)} is outside the 64-bit whole numbers that {name} holds")
+            raise QueryError(f"where: {text(value)} is outside the 64-bit whole numbers that {name} holds")
         case ColumnType.INTEGER if literal.type is ColumnType.REAL:
-            raise QueryError(f"where: {name} holds whole numbers and is never equal to {value}")
+            raise QueryError(f"where: {name} holds whole numbers and is never equal to {write(literal)}")
         case ColumnType.REAL if literal.type.is_number:
             return Literal(value, ColumnType.REAL)
         case ColumnType.TEXT if isinstance(value, str):

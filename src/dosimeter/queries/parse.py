@@ -30,7 +30,7 @@ from dosimeter.queries.condition import (
     any_of,
     write,
 )
-from dosimeter.queries.schema import ColumnType
+from dosimeter.queries.schema import ColumnType, is_text
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -51,8 +51,15 @@ _WHY: Final = {
     "Select": "a subquery would read more than this row",
     "Null": "a comparison with NULL is never true; write IS NULL or IS NOT NULL",
     "In": "IN takes a list of constants here",
+    "Like": "patterns are not on the list; name the values with IN",
+    "ILike": "patterns are not on the list; name the values with IN",
+    "ByteString": "write a text as 'text'",
+    "RawString": "write a text as 'text'",
+    "National": "write a text as 'text'",
+    "Boolean": "it is not a condition on a column",
     "Parameter": "parameters are not filled in; write the value",
     "Placeholder": "parameters are not filled in; write the value",
+    **dict.fromkeys([*_COMPARISONS, "And", "Or", "Not"], "a truth value is not compared; join conditions with AND"),
 }
 
 
@@ -68,6 +75,8 @@ def parse(text: str) -> Condition:
 
     if not isinstance(text, str) or not text.strip():
         raise QueryError(f"where={show(text)} is not a condition; write one such as \"age >= 18 AND sex = 'F'\"")
+    if not is_text(text):
+        raise QueryError("the condition holds a NUL or half of a surrogate pair, which no table can hold; remove it")
     if len(text) > MAX_LENGTH:
         raise QueryError(f"the condition has {len(text)} characters, more than {MAX_LENGTH}; ask a simpler question")
     logging.getLogger("sqlglot").addHandler(_SILENT)
@@ -77,7 +86,10 @@ def parse(text: str) -> Condition:
         trees = []
     tree = trees[0] if len(trees) == 1 else None  # a semicolon starts a second one
     if tree is None:
-        raise QueryError(f"where={show(text)} cannot be read; a condition may use {_ALLOWED}")
+        raise QueryError(
+            f"where={show(text)} cannot be read; a condition may use {_ALLOWED}. A column whose name is an SQL word or "
+            'has other signs in it stands in double quotes, as in "order"'
+        )
     return _condition(tree, 0)
 
 
@@ -88,8 +100,10 @@ def conjunction(first: str | None, second: str) -> str:
 
 
 def _refused(node: exp.Expr) -> QueryError:
-    kind = type(node).__name__
-    why = _WHY.get(kind, f"{kind} is not on the list of what a condition may use")
+    from sqlglot import exp
+
+    other = "functions are not on the list" if isinstance(node, exp.Func) else "it is not on the list"
+    why = _WHY.get(type(node).__name__, other)
     return QueryError(f"where: {_shown(node)} is refused: {why}; a condition may use {_ALLOWED}")
 
 

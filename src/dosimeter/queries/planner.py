@@ -61,7 +61,10 @@ def plan(
     if not isinstance(query, Query):
         raise QueryError(f'{type(query).__name__} is not a query; build one, as in count().where("age >= 18")')
     if (price is None) == (within is None):
-        raise QueryError("say what the question may cost, Price(epsilon='0.1'), or how exact it must be, within=50")
+        raise QueryError(
+            "say what the question may cost (epsilon, epsilon with delta, rho, or mu) or how exact it must be "
+            "(within): one of the two"
+        )
     relation = NeighbouringRelation.read(relation)
     wanted = None if within is None else amount(within, "within", round_up=False)
     sure = amount(confidence, "confidence", below_one=True)

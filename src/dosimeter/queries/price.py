@@ -42,7 +42,7 @@ class Price:
     ) -> None:
         given = [name for name, value in (("epsilon", epsilon), ("rho", rho), ("mu", mu)) if value is not None]
         if len(given) != 1:
-            got = " and ".join(given) or "none"
+            got = " and ".join(given) or ("none" if delta is None else "delta alone")
             raise InputError(f"a price has exactly one form ({_FORMS}); got {got}")
         if delta is not None and epsilon is None:
             raise InputError(f"a delta belongs to an epsilon, not to {given[0]}; leave it out")

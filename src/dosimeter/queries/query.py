@@ -23,10 +23,13 @@ from dosimeter.errors import InputError, QueryError
 from dosimeter.exact import Number, show, text, to_decimal
 from dosimeter.exact import count as whole
 from dosimeter.queries.parse import conjunction
+from dosimeter.queries.schema import is_text
 
 Key: TypeAlias = "str | int | bool | None"
 
 MAX_CELLS = 10_000
+MAX_LABELS = 1_000_000  # characters of all labels of an answer, so that every answer can be stored
+MAX_SENTENCE = 1_000
 LARGEST_BOUND = Decimal("1e18")
 MAX_PLACES = 18
 
@@ -53,7 +56,7 @@ class Group:
         if not 1 <= len(keys) <= MAX_CELLS:
             raise QueryError(f"by({show(self.column)}) needs 1 to {MAX_CELLS} declared keys; got {len(keys)}")
         for key in keys:
-            if key is not None and not isinstance(key, str | int):
+            if key is not None and not isinstance(key, int) and not is_text(key):
                 raise QueryError(
                     f"key {show(key)} of by({show(self.column)}) is not a text, whole number, boolean or None"
                 )
@@ -100,6 +103,12 @@ class Query:
             raise QueryError(f"by({show(min(twice))}) is given twice; give all its keys at once")
         if self.cells > MAX_CELLS:
             raise QueryError(f"the answer would have {self.cells} cells, more than {MAX_CELLS}; declare fewer keys")
+        letters = sum(len(str(key)) * (self.cells // len(group.keys)) for group in self.groups for key in group.keys)
+        if letters > MAX_LABELS:
+            raise QueryError(
+                f"the keys of all cells would take {letters} characters, more than {MAX_LABELS}; declare fewer or "
+                "shorter ones"
+            )
         for name in ("max_groups", "max_rows_per_group"):
             if (value := getattr(self, name)) is not None:
                 object.__setattr__(self, name, whole(value, name, largest=10**6))
@@ -200,8 +209,8 @@ class Query:
         words = [f"{self.aggregate}({inner})" if inner else f"{self.aggregate}"]
         if self.condition is not None:
             words.append(f"where {self.condition}")
-        words += [f"by {group.column} ({len(group.keys)} keys)" for group in self.groups]
-        return " ".join(words)
+        words += [f"by {group.column} ({_listed(group.keys)})" for group in self.groups]
+        return _printable(" ".join(words))
 
 
 def count() -> Query:
@@ -263,6 +272,18 @@ def digest_of(meaning: str, data: object) -> str:
     """The SHA-256 of a JSON value under a named meaning, in hex."""
     plain = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(f"{meaning}\n{plain}".encode()).hexdigest()
+
+
+def _listed(keys: tuple[Key, ...]) -> str:
+    """The keys, where they are few; else how many there are."""
+    listed = ", ".join("NULL" if key is None else str(key) for key in keys[:20])
+    return listed if len(keys) <= 20 and len(listed) <= 100 else f"{len(keys)} keys"
+
+
+def _printable(sentence: str) -> str:
+    """For a statement or a terminal: control characters are spelled out, and very long questions are cut."""
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in sentence)
+    return shown if len(shown) <= MAX_SENTENCE else f"{shown[:MAX_SENTENCE]}... ({len(shown)} characters)"
 
 
 def _bound(value: Number, name: str) -> Decimal:

@@ -43,6 +43,11 @@ class ColumnType(StrEnum):
         return self in {ColumnType.INTEGER, ColumnType.REAL}
 
 
+def is_text(value: object) -> bool:
+    """Whether a value is a text that every engine can hold: no NUL, and no half of a surrogate pair."""
+    return isinstance(value, str) and not any(c == "\0" or "\ud800" <= c <= "\udfff" for c in value)
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column: its name and its type.
@@ -59,7 +64,7 @@ class Column:
     nullable: bool = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not 1 <= len(self.name) <= MAX_NAME or "\0" in self.name:
+        if not is_text(self.name) or not 1 <= len(self.name) <= MAX_NAME:
             raise InputError(f"column name {show(self.name)} is not a text of 1 to {MAX_NAME} characters")
         object.__setattr__(self, "type", ColumnType.read(self.type))
         if not isinstance(self.nullable, bool):
