@@ -17,6 +17,7 @@ from dosimeter.adaptive.filters import (
     PureFilter,
     RDPCurveFilter,
     RDPFilter,
+    ResidueFilter,
     RogersFilter,
     WeightedRDPFilter,
     ZCDPFilter,
@@ -45,6 +46,7 @@ RULES: list[tuple[Any, Any, str | None]] = [
     (WeightedRDPFilter("1", "1e-6", ("4", "16", "64")), Gaussian(sigma="20"), None),
     (PublishedApproxFilter("1", "1e-6"), RandomizedResponse("0.03"), None),
     (RogersFilter("1", "1e-6"), RandomizedResponse("0.02"), None),
+    (ResidueFilter("1", "1e-6"), Laplace(scale="20"), None),
 ]
 
 
