@@ -19,7 +19,7 @@ from dosimeter.ledger import pricing
 from dosimeter.ledger.account import Account, account_from_json
 from dosimeter.ledger.record import Head, Kind, LedgerKey, Record, before_first
 from dosimeter.ledger.texts import canonical, parse
-from dosimeter.notions import Loss
+from dosimeter.notions import Loss, ResiduePrice
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,6 +288,8 @@ def covers(stored: Loss, price: Loss) -> bool:
     """Whether one loss is at least another in every parameter; losses of other notions or orders never are."""
     if type(stored) is not type(price):
         return False
+    if isinstance(stored, ResiduePrice):
+        return stored.covers(price)
     pairs = [(getattr(stored, name), getattr(price, name)) for name in stored.__dataclass_fields__]
     if any(name == "orders" and getattr(stored, name) != getattr(price, name) for name in stored.__dataclass_fields__):
         return False

@@ -313,13 +313,18 @@ class Ledger:
         """Reservations without an answer: in flight, or left by a crash. They stay spent; a retry completes them."""
         with self._store.read() as view:
             self._head(view, account.id)
-            return orphans_of(view.records(account.id))
+            records = view.records(account.id)
+        return orphans_of(records)
 
     def statement(self, account: Account) -> Statement:
         """Everything that happened to the account, in order, and what it adds up to."""
         with self._store.read() as view:
-            head = self._head(view, account.id)
-            return statement_of(self._account(view, account.id), head, view.records(account.id))
+            head, current, records = (
+                self._head(view, account.id),
+                self._account(view, account.id),
+                view.records(account.id),
+            )
+        return statement_of(current, head, records)
 
     def audit(self, account: Account, *, known_head: str | None = None) -> AuditReport:
         """Prove the account from its records: chain, losses, totals. Names the first record that does not hold.
@@ -393,7 +398,7 @@ class Ledger:
             try:
                 known = account_from_json(account_id, 1, first.recorded_at, first.content())
             except (DosimeterError, KeyError, TypeError, ValueError):
-                raise LedgerCorrupt(f"the opening record of account {account_id} cannot be read") from None
+                raise LedgerCorrupt(f"this version cannot read the opening record of account {account_id}") from None
             self._accounts[account_id] = known
         return replace(known, epoch=head.epoch, terms=texts.parse(texts.canonical(known.terms)))
 

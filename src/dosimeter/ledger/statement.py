@@ -22,7 +22,7 @@ from dosimeter.exact import text
 from dosimeter.ledger.account import Account
 from dosimeter.ledger.record import Head, Kind, Record
 from dosimeter.ledger.request import Reading
-from dosimeter.notions import Loss
+from dosimeter.notions import Loss, ResiduePrice
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +217,8 @@ def _reasons(event: Event) -> Iterable[str]:
 
 def charge_text(loss: Loss) -> str:
     """A charge in a person's words, e.g. "rho 0.02" or "epsilon 0.1, delta 1e-9"."""
+    if isinstance(loss, ResiduePrice):
+        return loss.in_words()
     amounts = loss_to_json(loss)
     if loss.notion == "rdp":
         pairs = ", ".join(f"{e} at order {o}" for o, e in zip(amounts["orders"], amounts["epsilons"], strict=True))

@@ -30,7 +30,6 @@ from dosimeter.stores.sql.statements import Prepared, prepare
 from dosimeter.stores.sql.transaction import SQLTransaction
 
 APPLICATION_ID: Final = 0x444F5349  # "DOSI" in the file's header: how a ledger is recognised
-FORMAT: Final = len(migrate.REVISIONS)  # kept in the header too, so that each transaction can compare it
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +109,8 @@ class Connection:
     def begin(self, *, writing: bool) -> SQLTransaction:
         """Begin, and hand out the verbs; when this fails nothing was begun."""
         try:
+            if self._driver.in_transaction:  # an interrupt came between a block's end and its commit
+                self._undo()
             self._cursor.execute("BEGIN IMMEDIATE" if writing else "BEGIN")
             self._file.require_same()
         except sqlite3.Error as error:
@@ -259,7 +260,6 @@ def _fill(path: str, wait: float) -> None:
         run("BEGIN IMMEDIATE")
         run(f"PRAGMA application_id={APPLICATION_ID}")
         migrate.upgrade(connection)
-        run(f"PRAGMA user_version={FORMAT}")
         driver = connection.connection.cursor()
         for name, value in (("ledger_id", os.urandom(16).hex()), ("key", os.urandom(32).hex())):
             _statements()["ADD_META"].run(driver, (name, value))
@@ -274,7 +274,6 @@ def _upgrade(engine: Engine, path: str) -> None:
         run = connection.exec_driver_sql
         run("BEGIN IMMEDIATE")
         migrate.upgrade(connection)  # does nothing if another process has just done it
-        run(f"PRAGMA user_version={FORMAT}")
         run("COMMIT")
     if _revision(engine, path) != migrate.NEWEST:
         raise LedgerError(f"{path} did not reach revision {migrate.NEWEST}; nothing was lost, please report this")
