@@ -11,8 +11,15 @@ from hypothesis import strategies as st
 from dosimeter.errors import InputError, NotionError
 from dosimeter.neighbours import NeighbouringRelation, PrivacyUnit, require_same
 from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, Loss, ProbabilisticDP, PureDP
-from dosimeter.notions.convert import approx_to_approx, bounded_range_to_zcdp, gdp_to_rdp, gdp_to_zcdp
-from dosimeter.notions.profiles import hockey_stick, laplace_epsilon
+from dosimeter.notions.convert import (
+    approx_to_approx,
+    bounded_range_to_zcdp,
+    gdp_to_rdp,
+    gdp_to_zcdp,
+    pure_to_rdp,
+    pure_to_zcdp,
+)
+from dosimeter.notions.profiles import hockey_stick, laplace_epsilon, laplace_renyi, laplace_zcdp
 
 amounts = st.decimals(
     min_value=Decimal("1e-9"), max_value=Decimal("1e3"), allow_nan=False, allow_infinity=False, places=12
@@ -114,6 +121,18 @@ def test_a_text_is_not_a_list_of_orders(orders: object) -> None:
         RDP(orders, (1, 1))  # type: ignore[arg-type]
     with pytest.raises(InputError, match="sequence"):
         RDP((2, 3), orders)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "epsilon", ["1e12", "999999999999.99999999999999999999", "1e9", "80.123456789012345678901234567"]
+)
+def test_a_divergence_is_never_above_the_largest_loss(epsilon: str) -> None:
+    """Rounding up ends at epsilon itself, so the largest epsilon there is has a place in every notion."""
+    exact = Decimal(epsilon)
+    assert pure_to_zcdp(PureDP(exact)).rho <= exact
+    assert max(pure_to_rdp(PureDP(exact), orders=("1.5", 2, "1e6")).epsilons) <= exact
+    assert laplace_zcdp(exact) <= exact
+    assert laplace_renyi(exact, "1e6") <= exact
 
 
 def test_a_tiny_guarantee_converts_to_the_smallest_amount() -> None:

@@ -78,7 +78,7 @@ def laplace_renyi(ratio: Number, order: Number) -> Decimal:
         # log of 1 + (the mixture - 1), so that a small ratio keeps its digits
         return ((a * ((a - 1) * e).expm1() + (a - 1) * (-a * e).expm1()) / (2 * a - 1)).log1p() / (a - 1)
 
-    return up(enclose(divergence))
+    return min(ratio, up(enclose(divergence)))  # a divergence is at most the largest loss
 
 
 def laplace_zcdp(ratio: Number) -> Decimal:
@@ -95,7 +95,7 @@ def laplace_zcdp(ratio: Number) -> Decimal:
     ratio = read_loss(ratio, "ratio")
     if not ratio:
         return ZERO
-    return up(enclose(lambda: ball(ratio) + (-ball(ratio)).expm1()))
+    return min(ratio, up(enclose(lambda: ball(ratio) + (-ball(ratio)).expm1())))
 
 
 def laplace_tradeoff(ratio: Number, false_positive_rate: Number) -> Decimal:

@@ -57,7 +57,7 @@ def randomized_response_renyi(epsilon0: Number, order: Number) -> Decimal:
     if not e0:
         return ZERO
     if order == ONE:
-        return up(enclose(lambda: ball(e0) * (ball(e0) / 2).tanh()))
+        return min(e0, up(enclose(lambda: ball(e0) * (ball(e0) / 2).tanh())))
 
     def divergence() -> Ball:
         a, e = ball(order), ball(e0)
@@ -65,7 +65,7 @@ def randomized_response_renyi(epsilon0: Number, order: Number) -> Decimal:
         rise = 2 * (a * e / 2).sinh() * ((a - 1) * e / 2).sinh() / (e / 2).cosh()
         return rise.log1p() / (a - 1)
 
-    return up(enclose(divergence))
+    return min(e0, up(enclose(divergence)))  # a divergence is at most the largest loss
 
 
 def randomized_response_mu(epsilon0: Number) -> Decimal:
