@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any, Protocol
 
-from dosimeter.accounting.tables import approx, gdp, pure, rdp, zcdp
+from dosimeter.accounting.tables import approx, gdp, pure, rdp, residue, zcdp
 from dosimeter.accounting.tables.terms import Table, Terms
 from dosimeter.errors import InputError, NotionError
 from dosimeter.events import Event, relations_of, require_relation
@@ -21,7 +21,7 @@ from dosimeter.neighbours import NeighbouringRelation
 from dosimeter.notions import Loss
 
 TABLES: dict[str, Table] = {"pure": pure.TABLE, "zcdp": zcdp.TABLE, "rdp": rdp.TABLE, "gdp": gdp.TABLE}
-NOTIONS = (*TABLES, "approx")
+NOTIONS = (*TABLES, "approx", "residue")
 
 
 class HasNotion(Protocol):
@@ -50,13 +50,14 @@ def loss_for(
     Args:
         event: what is released.
         filter: its `notion` decides the unit, its `orders` (Renyi filters) where divergences are stated.
-        delta: used in the notion "approx" only: the failure probability, in [1e-300, 1), at which mechanisms without
-            an (epsilon, delta) guarantee of their own (Gaussian noise) are stated. It is for the whole event.
+        delta: in the notion "approx": the failure probability, in [1e-300, 1), at which mechanisms without
+            an (epsilon, delta) guarantee of their own (Gaussian noise) are stated. It is for the whole event. In the
+            notion "residue": the slack that one run of a part may take where it needs any.
         relation: the account's neighbouring relation. It may be left out for events whose price is the same under any
             (those without sampling), since their sensitivity was stated for the account's.
 
     Returns:
-        PureDP, ApproxDP, ZCDP, RDP or GDP, as the filter takes it.
+        PureDP, ApproxDP, ZCDP, RDP, GDP or ResiduePrice, as the filter takes it.
 
     Raises:
         NoGuaranteeError: no theorem holds the event in this notion; says why and what to do.
@@ -74,6 +75,8 @@ def loss_for(
     parts = tuple(open_event(event).items())
     if filter.notion == "approx":
         return approx.charge(parts, terms)
+    if filter.notion == "residue":
+        return residue.charge(parts, filter, terms)
     if filter.notion not in TABLES:
         raise InputError(f"no account adds up losses in the notion {show(filter.notion)}; use {', '.join(NOTIONS)}")
     table = TABLES[filter.notion]

@@ -10,8 +10,9 @@ from dosimeter.notions.gdp import GDP
 from dosimeter.notions.probabilistic import ProbabilisticDP
 from dosimeter.notions.pure import PureDP
 from dosimeter.notions.rdp import RDP
+from dosimeter.notions.residue import ResiduePrice
 from dosimeter.notions.zcdp import ZCDP
 
-Loss: TypeAlias = PureDP | ApproxDP | ProbabilisticDP | ZCDP | RDP | GDP
+Loss: TypeAlias = PureDP | ApproxDP | ProbabilisticDP | ZCDP | RDP | GDP | ResiduePrice
 
-__all__ = ["GDP", "RDP", "ZCDP", "ApproxDP", "Loss", "ProbabilisticDP", "PureDP"]
+__all__ = ["GDP", "RDP", "ZCDP", "ApproxDP", "Loss", "ProbabilisticDP", "PureDP", "ResiduePrice"]

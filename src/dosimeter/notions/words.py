@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from dosimeter.exact import brief_up
+from dosimeter.notions.residue import ResiduePrice
 
 if TYPE_CHECKING:
     from dosimeter.notions import Loss
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 def in_words(loss: Loss, digits: int = 6) -> str:
     """Such as ``rho 0.02`` or ``epsilon 1, delta 1e-6``."""
+    if isinstance(loss, ResiduePrice):
+        return loss.in_words(digits)
     parts = []
     for field in fields(loss):
         value = getattr(loss, field.name)

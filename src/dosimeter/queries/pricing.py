@@ -17,7 +17,7 @@ from dosimeter.mechanisms.noise import (
     Noise,
     RoundedGaussianNoise,
 )
-from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, Loss, PureDP
+from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, Loss, PureDP, ResiduePrice
 from dosimeter.queries.price import Price
 from dosimeter.queries.sensitivity import Sensitivity
 
@@ -139,6 +139,8 @@ def _cost(loss: Loss) -> tuple[Decimal, ...]:
             return (mu, delta)
         case RDP(orders, epsilons, delta):
             return (max(divide_up(e, a) for a, e in zip(orders, epsilons, strict=True)), delta)
+        case ResiduePrice():
+            return (loss.cheapest, loss.delta)
     raise QueryError(f"a loss in the notion {loss.notion} has no order from cheap to expensive")
 
 

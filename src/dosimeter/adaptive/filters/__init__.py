@@ -20,6 +20,7 @@ from dosimeter.adaptive.filters.rogers import RogersFilter, RogersState
 from dosimeter.adaptive.filters.sums import read, texts
 from dosimeter.adaptive.filters.weighted import WeightedRDPFilter
 from dosimeter.adaptive.filters.zcdp import ZCDPFilter, ZCDPState
+from dosimeter.adaptive.residue.gaussian_filter import ResidueFilter, ResidueState
 from dosimeter.errors import InputError
 from dosimeter.exact import show
 from dosimeter.notions import Loss
@@ -35,8 +36,11 @@ AnyFilter: TypeAlias = (
     | WeightedRDPFilter
     | GDPFilter
     | RogersFilter
+    | ResidueFilter
 )
-AnyState: TypeAlias = PureState | BasicState | SquaresState | ZCDPState | RDPState | GDPState | RogersState
+AnyState: TypeAlias = (
+    PureState | BasicState | SquaresState | ZCDPState | RDPState | GDPState | RogersState | ResidueState
+)
 
 FILTERS: Final[dict[str, type[AnyFilter]]] = {
     built.kind: built
@@ -51,6 +55,7 @@ FILTERS: Final[dict[str, type[AnyFilter]]] = {
         WeightedRDPFilter,
         PublishedApproxFilter,
         RogersFilter,
+        ResidueFilter,
     )
 }
 DEFAULT_KIND: Final = ApproxFilter.kind
@@ -65,6 +70,7 @@ FILTER_KINDS: Final[dict[str, str]] = {
     "rdp_curve": "Renyi budgets at several orders, all of which must hold",
     "rdp_weighted": "(epsilon, delta) from several Renyi orders, one of which must hold; each owns a share of delta",
     "approx_published": "(epsilon, delta) by the published advanced-composition filter; admits less than approx",
+    "residue": "(epsilon, delta) paid from one Gaussian pair by each mechanism's whole privacy profile; admits most",
     "rogers": "the first advanced-composition filter (2016), for comparison only",
 }
 
@@ -128,6 +134,8 @@ __all__ = [
     "RDPFilter",
     "RDPState",
     "Refused",
+    "ResidueFilter",
+    "ResidueState",
     "RogersFilter",
     "RogersState",
     "SquaresState",

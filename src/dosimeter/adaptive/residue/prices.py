@@ -1,0 +1,126 @@
+"""From a law of losses to its price list in the Gaussian family: the same list for every account.
+
+A list has one row per level; a charge proven at a level holds while at least so much is left. Where a closed form
+settles everything (Gaussian noise, randomized response, Laplace noise continuous or discrete) no slack is taken but the
+law's own probability of revealing everything. Every other law takes the slack it is given.
+"""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from dosimeter.adaptive.residue.centre import Centred, charge_at, whole_charge
+from dosimeter.adaptive.residue.clock import rho_of
+from dosimeter.errors import NoGuaranteeError
+from dosimeter.exact import LARGEST, ONE, ZERO, fraction_up
+from dosimeter.notions.residue import QUANTUM, ResiduePrice
+
+if TYPE_CHECKING:
+    from dosimeter.pld.laws.law import Law
+
+RULE: Final = ONE  # the version of these rules; an account names the one it was opened under
+RESERVE: Final = ZERO  # the number of the Gaussian component of a budget
+_LEVELS: Final = tuple(  # of the whole charge; between two of them the price falls by little
+    Decimal(level) / 100 for level in (102, 106, 115, 140, 200, 300, 500, 900, 1600, 3000, 6000, 12000, 30000, 100000)
+)
+_LARGEST_EPSILON: Final = 30  # beyond it a query takes what its worst case takes
+_WORTH: Final = Decimal("1e-7")  # a row that saves a smaller share than this ends the list
+_QUANTUM_UP: Final = decimal.Context(prec=400, rounding=decimal.ROUND_CEILING, Emin=-999_999, Emax=999_999)
+_SMALLEST: Final = Decimal(1).scaleb(-QUANTUM)
+
+
+@lru_cache(maxsize=4096)
+def gaussian_price(law: Law, share: Decimal) -> ResiduePrice:
+    """What one run of a law costs a budget of the Gaussian family.
+
+    Guarantee: each row satisfies the admission rule of the residue filter in both directions, at its level and above.
+
+    Args:
+        law: a dominating pair.
+        share: the slack that one run may take where the law needs any, in [0, 1).
+
+    Raises:
+        NoGuaranteeError: no charge could be proven.
+    """
+    from dosimeter.pld.laws.law import Direction
+
+    revealed = fraction_up(max(law.infinite(direction) for direction in Direction))
+    shape = shape_of(law)
+    if law.gaussian is not None:
+        return single(law, [(quantised(fraction_up(law.gaussian)),) * 2], revealed)
+    if shape is not None:
+        return single(law, centred_rows(shape), revealed)
+    if is_trivial(law):
+        return single(law, [(ZERO, ZERO)], revealed)
+    raise NoGuaranteeError(f"a {law.kind} law has no price in the Gaussian family yet; share={share}")
+
+
+def shape_of(law: Law) -> Centred | None:
+    """The law as the closed forms see it, outside of the failures that are paid from the slack."""
+    from dosimeter.pld.laws.discrete_laplace import DiscreteLaplaceLaw
+    from dosimeter.pld.laws.laplace import LaplaceLaw
+    from dosimeter.pld.laws.response import ResponseLaw
+
+    if isinstance(law, ResponseLaw) and law.epsilon:
+        return Centred(law.epsilon)
+    if isinstance(law, LaplaceLaw):
+        return Centred(law.epsilon, Fraction(0))
+    if isinstance(law, DiscreteLaplaceLaw):
+        epsilon = law.shift / law.scale
+        return Centred(epsilon) if law.shift == 1 else Centred(epsilon, 2 / law.scale)
+    return None
+
+
+def is_trivial(law: Law) -> bool:
+    """Whether nothing is revealed outside of failures."""
+    from dosimeter.pld.laws.response import ResponseLaw
+
+    return isinstance(law, ResponseLaw) and not law.epsilon
+
+
+@lru_cache(maxsize=4096)
+def centred_rows(shape: Centred) -> tuple[tuple[Decimal, Decimal], ...]:
+    """Levels and charges, for the shapes with a closed form."""
+    try:
+        whole = whole_charge(shape)
+    except NoGuaranteeError:  # a lattice too coarse for its own profile: take the worst case of its largest loss
+        return centred_rows(Centred(shape.epsilon))
+    rows = [(quantised(whole),) * 2]
+    if shape.epsilon > _LARGEST_EPSILON or whole < 1000 * _SMALLEST:
+        return tuple(rows)
+    dearer = whole
+    for multiple in _LEVELS:
+        level = rounded(whole * multiple)
+        found = charge_at(shape, level, dearer) if level <= LARGEST else None
+        if found is None or found >= dearer:
+            break
+        if (charge := quantised(found)) < rows[-1][1]:
+            rows.append((level, charge))
+        if dearer - found < _WORTH * found:
+            break
+        dearer = found
+    return tuple(rows)
+
+
+def single(law: Law, rows: Sequence[tuple[Decimal, Decimal]], delta: Decimal) -> ResiduePrice:
+    """The list of one run of one law, paid by the Gaussian component."""
+    many = len(rows)
+    levels, charges = tuple(level for level, _ in rows), tuple(charge for _, charge in rows)
+    return ResiduePrice((ONE,), (delta,), (rho_of(law),), (ZERO,) * many, (RESERVE,) * many, levels, charges)
+
+
+def quantised(value: Decimal) -> Decimal:
+    """A charge as a whole multiple of 10**-36, rounded up: sums of charges are then exact."""
+    if not value:
+        return ZERO
+    return max(_SMALLEST, value.quantize(_SMALLEST, context=_QUANTUM_UP).normalize(_QUANTUM_UP))
+
+
+def rounded(value: Decimal) -> Decimal:
+    """A level in a few digits, rounded up."""
+    return quantised(decimal.Context(prec=4, rounding=decimal.ROUND_CEILING).plus(value))
