@@ -20,7 +20,7 @@ from dosimeter.pld.laws.sampled import FixedSizeSampledLaw, PoissonSampledLaw
 from dosimeter.pld.saddle import line as line_module
 from dosimeter.pld.saddle.blocks import ELEMENTARY
 from dosimeter.pld.saddle.decay import layers
-from dosimeter.pld.saddle.line import Line, on_line
+from dosimeter.pld.saddle.line import Line, evaluate, on_line
 from dosimeter.pld.saddle.quadrature import rule
 from dosimeter.pld.saddle.shift import shifted
 
@@ -79,7 +79,7 @@ def test_the_complex_contour_and_the_real_rule_agree(
     monkeypatch: pytest.MonkeyPatch, law: Law, line: Line, direction: Direction
 ) -> None:
     """Two quadratures that share nothing but the law are within the sum of their errors at every height."""
-    compute = on_line.__wrapped__
+    compute = evaluate
     monkeypatch.setattr(line_module, "is_long", lambda *_: True)
     far = compute(law, direction, line).values
     monkeypatch.setattr(line_module, "is_long", lambda *_: False)

@@ -54,7 +54,8 @@ class Closed:
         wanted_low, wanted_high = goal.low - high_mass, goal.high - low_mass
 
         def log_delta(epsilon: float) -> Ball:
-            return enclose(lambda: self.profile(ball(Decimal(epsilon))).log(), 20)
+            value = enclose(lambda: self.profile(ball(Decimal(epsilon))), 20)  # close to 1 its logarithm is close to 0
+            return value.log()
 
         if bool(log_delta(0.0) <= ball(Decimal(wanted_low))):
             return 0.0, 0.0

@@ -120,8 +120,13 @@ def _panels(
     middles, halves = [], []
     total = 0
     while len(middle):
+        share = _LOG_GOAL + np.log(np.abs(half) / length)
+        size = _log_sizes(part, piece, middle, half, exponent) - level
+        empty = size <= share  # so little that it may be left out
+        errors.append(float(np.logaddexp.reduce(size[empty], initial=-math.inf)))
+        middle, half, share = middle[~empty], half[~empty], share[~empty]
         error = _log_errors(part, piece, middle, half, exponent, reach) - level
-        good = error <= _LOG_GOAL + np.log(np.abs(half) / length)
+        good = error <= share
         good |= np.abs(half) < 1e-14 * (1 + np.abs(middle))
         middles.append(middle[good])
         halves.append(half[good])
@@ -140,6 +145,13 @@ def _vertical(part: Part, piece: Piece, end: float, exponent: float, rise: float
     real, lifted = part.growth(at), grow(part, at + 1j * rise).real
     size = np.maximum(exponent * real, exponent * lifted)
     return float((piece.log_density(at) - piece.gamma * rise * rise + size)[0]) + math.log(rise)
+
+
+def _log_sizes(part: Part, piece: Piece, middle: Complexes, half: Complexes, exponent: float) -> Reals:
+    """Logarithms of bounds of the integral over each panel, at any height."""
+    wide, tall = np.abs(half.real), np.abs(half.imag)
+    box = middle.real - wide, middle.real + wide, middle.imag - tall, middle.imag + tall
+    return np.asarray(_log_box(part, piece, box, exponent, 0.0) + np.log(2 * np.abs(half)))
 
 
 def _log_errors(part: Part, piece: Piece, middle: Complexes, half: Complexes, exponent: float, reach: float) -> Reals:
@@ -171,6 +183,8 @@ def _log_box(part: Part, piece: Piece, box: tuple[Reals, Reals, Reals, Reals], e
         if exponent >= 0:
             size = np.logaddexp(math.log(part.stay), math.log(part.rate) + right)
         else:
-            size = 0.5 * np.logaddexp(2 * math.log(part.stay), 2 * (math.log(part.rate) + left))
+            corner = np.minimum(far, math.pi / 2)
+            still = part.rate * np.exp(np.minimum(left, 300.0))
+            size = np.log(np.hypot(part.stay + still * np.cos(corner), still * np.sin(corner)))
         size = exponent * size
     return np.where(far <= math.pi / 2, log_f + size + reach * np.maximum(-least, 0.0), math.inf)

@@ -139,9 +139,12 @@ def read(plain: Readable, twice: Inversion | None, smoothing: float, mass: float
     if twice is None:
         return first
     second = twice.read(mass, epsilon)
+    rise = second.log_scale - first.log_scale
+    if smoothing > 1 or rise > 700:  # r must be below 1
+        return Reading(first.log_scale, 0.0, first.upper, first.slope)
     ratio = math.exp(smoothing / 4) / math.sqrt(2) * (1 + 4 * UNIT)
     k = ratio / (1 - ratio)
-    rescale = math.exp(min(second.log_scale - first.log_scale, 700.0)) * (1 + 8 * UNIT * (1 + abs(second.log_scale)))
+    rescale = math.exp(rise) * (1 + 8 * UNIT * (1 + abs(first.log_scale) + abs(second.log_scale)))
     lower = (1 + k) * first.lower - k * second.upper * rescale - 8 * UNIT * (1 + k) * first.upper
     return Reading(first.log_scale, max(lower, 0.0), first.upper, first.slope)
 

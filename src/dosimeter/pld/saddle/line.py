@@ -6,11 +6,13 @@ was seen before costs one vector addition.
 
 from __future__ import annotations
 
-import functools
+import threading
+from collections import OrderedDict
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dosimeter.errors import NoGuaranteeError
 from dosimeter.pld.laws.law import Complexes, Direction, Law, Part, Reals
 from dosimeter.pld.laws.parts import UNIT
 from dosimeter.pld.laws.primitive import log_of
@@ -57,9 +59,37 @@ class OnLine:
     cut: float  # P-mass left out
 
 
-@functools.lru_cache(maxsize=4096)
+_KEPT: OrderedDict[tuple[Law, Direction, Line], OnLine] = OrderedDict()
+_LOCK = threading.Lock()
+_MOST_NODES = 8_000_000  # nodes kept, about 200 MB
+_MOST_KEPT = 8_192
+_MOST_TERMS = 4e10  # nodes times points
+
+
 def on_line(law: Law, direction: Direction, line: Line) -> OnLine:
-    """Evaluate a law on a line."""
+    """One law on one line, from the cache if it was seen; the longest unused are forgotten first."""
+    key = (law, direction, line)
+    with _LOCK:
+        found = _KEPT.get(key)
+        if found is not None:
+            _KEPT.move_to_end(key)
+            return found
+    found = evaluate(law, direction, line)
+    with _LOCK:
+        _KEPT[key] = found
+        nodes = sum(kept.count for _, _, kept in _KEPT) if line.count > 1_000 else 0
+        while nodes > _MOST_NODES or len(_KEPT) > _MOST_KEPT:
+            (_, _, oldest), _ = _KEPT.popitem(last=False)
+            nodes -= oldest.count
+    return found
+
+
+def evaluate(law: Law, direction: Direction, line: Line) -> OnLine:
+    """One law on one line.
+
+    Raises:
+        NoGuaranteeError: it would take too many points.
+    """
     if is_smooth(law):
         heights = line.step * np.arange(line.count, dtype=float)
         log_beyond = sum(log_moment(law, line.beyond))
@@ -71,6 +101,8 @@ def on_line(law: Law, direction: Direction, line: Line) -> OnLine:
     short, long = zip(*(_split(part, line.end, cut) for part in parts), strict=True)
     points = join([part_points(part, moments, cut) for part in short])
     rest = [part_points(part, still, cut) for part in long if part.spread.pieces]
+    if len(points.losses) * line.count > _MOST_TERMS:
+        raise NoGuaranteeError(f"a {law.kind} law has {len(points.losses)} points, too many for a line this long")
     everything = join([points, *rest])
     log_mass = log_of(1 - law.infinite(direction))
     tilted = tilt(everything, line.order, log_mass)

@@ -31,6 +31,7 @@ _FEW = 4_096  # nodes from which smoothing may pay
 _MOST_NODES = 1 << 17
 _MOST_PERIODIC = 100_001
 _SAMPLES = 400
+_MOST_SAMPLES = 4_000
 _TINIEST = -680.0  # no delta below e^this is looked for
 _SEVERAL = 100  # runs up to which the second certificate of decay may help
 
@@ -126,7 +127,7 @@ def _cut(counts: Mapping[Law, int], log_delta: float) -> float:
     return float(10.0 ** max(math.floor(digits), -320))
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=2048)
 def _samples(law: Law, direction: Direction, cut: float) -> tuple[Reals, Reals]:
     """A coarse list of losses and logarithms of P-masses."""
     losses: list[Reals] = []
@@ -142,7 +143,17 @@ def _samples(law: Law, direction: Direction, cut: float) -> tuple[Reals, Reals]:
             log_p.append(piece.log_density(at) + gain * losses[-1] + math.log((high - low) / _SAMPLES))
     loss, log_mass = np.concatenate(losses), np.concatenate(log_p)
     kept = log_mass > math.log(cut) - 40
-    return loss[kept], log_mass[kept]
+    return _thinned(loss[kept], log_mass[kept])
+
+
+def _thinned(loss: Reals, log_mass: Reals) -> tuple[Reals, Reals]:
+    """At most a few thousand points: neighbours of a long list are lumped together."""
+    size = math.ceil(len(loss) / _MOST_SAMPLES)
+    if size <= 1:
+        return loss, log_mass
+    order = np.argsort(loss)
+    starts = np.arange(0, len(loss), size)
+    return loss[order][starts], np.logaddexp.reduceat(log_mass[order], starts)
 
 
 @functools.lru_cache(maxsize=8192)
@@ -215,7 +226,7 @@ def _place(question: _Question, order: float) -> Plan:
     end = _end(question, c, budget, step)
     smoothing = 0.0
     if end > _FEW * step:
-        gentle = 1e-7 / (1.2 * c * c) * max(1.0, c * question.epsilon)
+        gentle = 1e-7 / (1.2 * c * c) * min(max(1.0, c * question.epsilon), 1e6)
         gentle = max(gentle, -2 * min(budget, -1.0) / (step * _MOST_NODES) ** 2)
         smooth_end = math.sqrt(-2 * min(budget, -1.0) / gentle)
         if smooth_end < end:

@@ -134,7 +134,7 @@ def window(part: Part, piece: Piece, exponents: list[float], cut: float) -> tupl
     ends = cut_ends(part, piece, cut)
     goals = np.array([_level(part, piece, *_finite(piece, ends, a), a) for a in exponents]) + _LOG_EPSILON
     outer = [_negligible(part, piece, a, float(goal)) for a, goal in zip(exponents, goals, strict=True)]
-    low, high = max(ends[0], min(low for low, _ in outer)), min(ends[1], max(high for _, high in outer))
+    low, high = _apart(piece, max(ends[0], min(x for x, _ in outer)), min(ends[1], max(x for _, x in outer)))
     used = cut if ends[0] == low > piece.low or ends[1] == high < piece.high else 0.0
     return low, high, goals, used
 
@@ -155,7 +155,17 @@ def cut_ends(part: Part, piece: Piece, cut: float) -> tuple[float, float]:
         return piece.low, piece.high
     square = -0.5 / piece.gamma
     mean, reach = piece.beta * square, math.sqrt(-2 * math.log(cut) * square)
-    return max(piece.low, mean - reach), min(piece.high, (mean + square if part.sign > 0 else mean) + reach)
+    return _apart(
+        piece, max(piece.low, mean - reach), min(piece.high, (mean + square if part.sign > 0 else mean) + reach)
+    )
+
+
+def _apart(piece: Piece, low: float, high: float) -> tuple[float, float]:
+    """A window of some width, also where a half-line starts beyond all that matters."""
+    least = 0.01 * math.sqrt(-0.5 / piece.gamma)
+    if high - low >= least:
+        return low, high
+    return (low, low + least) if low + least <= piece.high else (high - least, high)
 
 
 def _negligible(part: Part, piece: Piece, exponent: float, goal: float) -> tuple[float, float]:
@@ -207,8 +217,15 @@ def _panels(
     middles, halves, errors = [], [], []
     total = 0
     while len(middle):
+        share = goals[:, None] + np.log(half / (high - low))
+        size = np.stack([_log_sizes(part, piece, middle, half, a) for a, _ in exponents])
+        empty = (size <= share).all(axis=0)  # so little that it may be left out
+        errors.append(size[:, empty])
+        middle, half, share = middle[~empty], half[~empty], share[:, ~empty]
+        if not len(middle):
+            break
         error = np.stack([_log_errors(part, piece, middle, half, a, reach) for a, reach in exponents])
-        good = (error <= goals[:, None] + np.log(half / (high - low))).all(axis=0)
+        good = (error <= share).all(axis=0)
         middles.append(middle[good])
         halves.append(half[good])
         errors.append(error[:, good])
@@ -217,7 +234,18 @@ def _panels(
         middle, half = np.concatenate([middle - half, middle + half]), np.concatenate([half, half])
         if total + len(middle) > _MOST_PANELS:
             raise NoGuaranteeError("a moment of a sampled mechanism needs too many panels; its line reaches too far")
-    return np.concatenate(middles), np.concatenate(halves), np.logaddexp.reduce(np.concatenate(errors, axis=1), axis=1)
+    return (
+        np.concatenate([np.empty(0), *middles]),
+        np.concatenate([np.empty(0), *halves]),
+        np.logaddexp.reduce(np.concatenate(errors, axis=1), axis=1, initial=-math.inf),
+    )
+
+
+def _log_sizes(part: Part, piece: Piece, middle: Reals, half: Reals, exponent: float) -> Reals:
+    """Logarithms of bounds of the integral over each panel."""
+    flat = np.zeros(len(middle))
+    bound = _log_box(part, piece, middle - half, middle + half, flat, exponent, 0.0) + np.log(2 * half)
+    return np.asarray(bound)
 
 
 def log_rule_error() -> Reals:
@@ -240,7 +268,7 @@ def _log_box(part: Part, piece: Piece, left: Reals, right: Reals, tall: Reals, e
     With l = x + iy: |e^(alpha + beta l + gamma l^2)| = e^(alpha + beta x + gamma (x^2 - y^2)), concave in x. With
     w = q/(1-q) e^l, G = log(1-q) + log(1 + w), and
 
-    * |y| <= pi/2: Re(1 + w) >= 1, |1 + w|^2 >= 1 + |w|^2, and |arg(1 + w)| is largest at the right upper corner;
+    * |y| <= pi/2: |1 + w| is least at the left upper corner, |arg(1 + w)| largest at the right upper corner;
     * |w| <= 1/2: |1 + w| >= 1 - |w| and |arg| <= arcsin|w|;
     * |w| >= 2: 1 + w = w (1 + 1/w), so |1 + w| >= |w| - 1 and |arg| <= |y| + arcsin|1/w|.
     """
@@ -263,7 +291,8 @@ def _log_box(part: Part, piece: Piece, left: Reals, right: Reals, tall: Reals, e
     if exponent >= 0:
         size = np.logaddexp(math.log(part.stay), math.log(part.rate) + right)
     else:
-        least = np.maximum(np.where(near, np.hypot(1.0, small), 0.0), np.where(low, 1 - large, 0.0))
+        leaning = np.hypot(1 + small * np.cos(turned), small * np.sin(turned))
+        least = np.maximum(np.where(near, leaning, 0.0), np.where(low, 1 - large, 0.0))
         least = np.maximum(least, np.where(high, small - 1, 0.0))
         size = math.log(part.stay) + np.log(np.maximum(least, 1e-300))
     return np.where(np.isinf(angle), math.inf, log_f + exponent * size + reach * np.minimum(angle, 1e6))

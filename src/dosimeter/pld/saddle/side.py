@@ -27,6 +27,7 @@ from dosimeter.pld.saddle.total import Total, start
 TOLERANCE = 5e-7  # relative gap that sends a side to look for a better line
 _MOST_LINES = 6
 _LONG = 400  # nodes from which a line is reconsidered when the composition has doubled
+_VERY_LONG = 50_000  # nodes from which a line is not tried again for the last digits
 _NEAR = 40.0  # tilts below Chernoff's epsilon where a line may still be read
 
 
@@ -117,7 +118,8 @@ class Side:
             if high - low <= self._enough * high:
                 self._tracks = [*(t for t in self._tracks if t is not track), track]
                 return low, high
-            if track.fresh and high - low > before / 2:
+            far = track.total.line.count > _VERY_LONG and high - low <= 1e-4 * high
+            if track.fresh and (far or high - low > before / 2):
                 break
         self._enough = max(TOLERANCE, 1.5 * (high - low) / high) if high > 0 else TOLERANCE
         return low, high
@@ -204,6 +206,7 @@ class Side:
         inversion = track.ready()
         cap = (inversion.log_moment + inversion.log_error + log_kernel(c) - goal.low - math.log1p(-min(share, 0.5))) / c
         cap = max(cap, 0.0) * (1 + 1e-12) + 1e-300
+        cap = cap if self.top is None else min(cap, _up(self.top[1]))
         low, high, reading = max(cap - _NEAR / c, 0.0), cap, first
         at = max(cap - 2 / c, (low + high) / 2)
         for _ in range(60):
