@@ -220,4 +220,5 @@ def test_killed_at_random_moments_under_contention(tmp_path: Path, trials: Count
         orphans = len(ledger.orphans(account))
         assert orphans <= 3 * (round_ + 1)
         ledger._store.close()
-    assert sqlite3.connect(file).execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -347,11 +347,11 @@ def test_a_store_put_back_from_an_older_copy_is_noticed_by_whoever_saw_the_newer
     account = open_account(ledger)
     answered(ledger, account, "q1", "0.5")
     older = Path(f"{file}.bak")
-    with sqlite3.connect(file) as source, sqlite3.connect(older) as copy:
+    with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(older)) as copy:
         source.backup(copy)
     answered(ledger, account, "q2", "0.5")
     noted = ledger.audit(account).head
-    with sqlite3.connect(older) as source, sqlite3.connect(file) as target:
+    with closing(sqlite3.connect(older)) as source, closing(sqlite3.connect(file)) as target:
         source.backup(target)
     with pytest.raises(LedgerCorrupt, match="older copy"):
         ledger.reserve(account, ask("q3", "0.5"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import sqlite3
@@ -18,6 +19,7 @@ from dosimeter.errors import InputError, LedgerCorrupt, LedgerError, LedgerUnava
 from dosimeter.ledger import Ledger, RefusedRequest, Reserved
 from dosimeter.stores import MemoryStore, SQLiteStore
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")  # tests fork on purpose
 TRIGGERS = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
 
 
@@ -394,7 +396,6 @@ def _in_child(work: Callable[[], int]) -> int:
         os._exit(code)
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_a_forked_child_has_a_connection_of_its_own_and_no_budget_of_its_own(file: Path) -> None:
     """Ledgers opened before the fork work on both sides, and both sides spend from one budget."""
     ledger = Ledger(SQLiteStore(file))
@@ -410,7 +411,6 @@ def test_a_forked_child_has_a_connection_of_its_own_and_no_budget_of_its_own(fil
     assert ledger.audit(account).ok
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_a_fork_waits_for_the_transaction_in_progress(file: Path) -> None:
     """Threads charge while the process forks again and again; no transaction is torn, no child hangs."""
     ledger = Ledger(SQLiteStore(file))
@@ -437,7 +437,6 @@ def test_a_fork_that_python_did_not_see_is_refused(file: Path) -> None:
         Ledger(store).accounts()
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
 def test_a_ledger_in_memory_does_not_follow_a_fork() -> None:
     """The child would hold a second copy of the same budget."""
     ledger = Ledger(MemoryStore())
@@ -567,6 +566,16 @@ def test_importing_the_ledger_loads_no_heavy_library() -> None:
     heavy = "{'sqlalchemy', 'alembic', 'numpy', 'scipy', 'opendp', 'duckdb', 'sqlglot', 'flint'}"
     code = f"import sys, dosimeter.ledger, dosimeter.stores; print(sorted({heavy} & set(sys.modules)))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+def test_a_store_that_nobody_holds_any_more_closes_its_file(file: Path) -> None:
+    """Forgetting to close one leaves no log behind and no warning."""
+    ledger = Ledger(SQLiteStore(file))
+    answered(ledger, open_account(ledger), "q1")
+    assert Path(f"{file}-wal").exists()
+    del ledger
+    gc.collect()
+    assert not Path(f"{file}-wal").exists()
 
 
 def test_messages_never_carry_parameters(file: Path) -> None:

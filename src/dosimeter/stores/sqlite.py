@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from dosimeter.errors import InputError, LedgerUnavailable
@@ -52,9 +53,9 @@ class SQLiteStore:
         self._file: Final = LedgerFile.open(path, wait_seconds_max)
         self._wait: Final = wait_seconds_max
         self._turn = threading.Lock()
-        self._process = os.getpid()
         self._closed = False
         self._connection: Connection | None = self._file.connect()
+        self._process = os.getpid()
         self._key: Final = self._connection.key()
         _STORES.add(self)
 
@@ -80,6 +81,11 @@ class SQLiteStore:
         with self._turn:
             self._closed = True
             self._let_go()
+
+    def __del__(self) -> None:
+        if getattr(self, "_process", None) == os.getpid():  # a connection that crossed a fork is not even closed
+            with suppress(Exception):
+                self._let_go()
 
     def _take_turn(self) -> Connection:
         """One thread of this process at a time: SQLite's own waiting is for other processes, and is not fair."""
