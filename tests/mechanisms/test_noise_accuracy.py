@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import decimal
 from decimal import Decimal
 from fractions import Fraction
 
+import flint
 import mpmath
 import pytest
 from hypothesis import given, settings
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from mpmath import mpf
 
 from dosimeter.errors import InputError
+from dosimeter.mechanisms import accuracy
 from dosimeter.mechanisms.accuracy import half_width, noise_within
 from dosimeter.mechanisms.noise import (
     NOISES,
@@ -123,3 +126,17 @@ def test_a_number_of_values_is_whole_and_positive(bad: object) -> None:
 def test_the_widest_noise_is_the_largest_in_range(kind: type) -> None:
     """A width that any noise in range meets is answered with the largest, not with an error."""
     assert noise_within(kind, 10**15, "0.95") == kind(10**12)
+
+
+@pytest.mark.parametrize("kind", ["discrete_laplace", "discrete_gaussian", "rounded_gaussian"])
+@pytest.mark.parametrize("width", [1, 20, 12345])
+def test_the_surroundings_do_not_change_the_noise(kind, width: int, monkeypatch) -> None:
+    """Whatever precision a caller or another thread has set, and wherever the search starts: the same parameter."""
+    wanted = noise_within(kind, width, "0.95", 3)
+    guess = accuracy._parameter_guess
+    for factor in ("0.999999999999", "1.0000000000000001", "1.7", "0.01"):
+        with decimal.localcontext(prec=3, rounding=decimal.ROUND_UP), monkeypatch.context() as patched:
+            patched.setattr(flint.ctx, "prec", 10)
+            patched.setattr(accuracy, "_parameter_guess", lambda *a, f=factor: guess(*a) * Decimal(f))
+            assert noise_within(kind, width, "0.95", 3) == wanted
+    assert len(getattr(wanted, type(wanted).parameter).as_tuple().digits) <= 22

@@ -1,8 +1,9 @@
 """Error bars: how far the noise may move a released value, and the cheapest noise that stays within a wanted width.
 
 Both directions are decided by enclosures of the exact tail. `half_width` promises that all noises stay within it with
-at least the asked confidence; `noise_within` returns a noise whose promise is certain, at the largest scale (the lowest
-price) up to 22 digits.
+at least the asked confidence; `noise_within` returns a noise whose promise is certain, at the largest scale of 22
+digits (the lowest price). Floats and the shared precision only say where a search starts: the same question has the
+same answer in every process and thread, since a plan is recognised by its parameters.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from dosimeter.enclosure import ball, enclose
+from dosimeter.enclosure import ball, enclose, precision
 from dosimeter.errors import InputError
 from dosimeter.exact import ONE, SMALLEST, ZERO, Number, count, show, text, to_decimal
 from dosimeter.mechanisms.laws import tail
@@ -33,8 +34,10 @@ if TYPE_CHECKING:
 MAX_VALUES: Final = 10**9
 LARGEST_WIDTH: Final = Decimal("1e15")
 _WIDE_ENOUGH: Final = 40 * int(LARGEST_PARAMETER)  # no Gaussian in range leaves this with probability above 1e-345
-_CLOSE: Final = Decimal("1e-22")
+_CLOSE: Final = Decimal("1e-24")
 _FINE: Final = decimal.Context(prec=30, rounding=decimal.ROUND_FLOOR)
+_GUESS_BITS: Final = 128
+_GRID: Final = decimal.Context(prec=22, rounding=decimal.ROUND_FLOOR)
 
 
 def half_width(noise: Noise, confidence: Number, values: int = 1) -> int:
@@ -66,7 +69,8 @@ def _half_width(noise: Noise, confidence: Decimal, values: int) -> int:
     def within(width: int) -> bool:
         return width >= 0 and bool(tail(noise, width) <= allowed)
 
-    guess = max(0, int(_quantile(noise, allowed)))
+    with precision(_GUESS_BITS):
+        guess = max(0, int(_quantile(noise, allowed)))
     return _smallest(within, guess)
 
 
@@ -96,7 +100,9 @@ def noise_within(kind: str | type[Noise], half_width: Number, confidence: Number
     def within(parameter: Decimal) -> bool:
         return bool(tail(build(parameter), width) <= allowed)
 
-    return build(_largest(within, _parameter_guess(build, width, allowed)))
+    with precision(_GUESS_BITS):
+        guess = _parameter_guess(build, width, allowed)
+    return build(_largest(within, guess))
 
 
 def _confidence(value: Number) -> Decimal:
@@ -165,21 +171,22 @@ def _smallest(within: Callable[[int], bool], guess: int) -> int:
 
 
 def _largest(within: Callable[[Decimal], bool], guess: Decimal) -> Decimal:
-    """The largest parameter that is certainly within, to 22 digits, searched outwards from a guess."""
+    """The largest parameter of 22 digits that is certainly within, searched outwards from a guess."""
     low, spread = guess, Decimal("1e-14")
     while not within(low):
         if low == SMALLEST_PARAMETER:
             raise InputError("no noise is small enough for this half width and confidence; choose a finer step")
         low = max(_FINE.divide(low, _FINE.add(ONE, spread)), SMALLEST_PARAMETER)
-        spread *= 8
+        spread = _FINE.multiply(spread, Decimal(8))
     high, spread = low, Decimal("1e-14")
     while within(high):
         low = high
         if high == LARGEST_PARAMETER:
             return high
         high = min(_FINE.multiply(high, _FINE.add(ONE, spread)), LARGEST_PARAMETER)
-        spread *= 8
+        spread = _FINE.multiply(spread, Decimal(8))
     while _FINE.subtract(high, low) > _FINE.multiply(low, _CLOSE):
         middle = _FINE.divide(_FINE.add(low, high), Decimal(2))
         low, high = (middle, high) if within(middle) else (low, middle)
-    return low
+    between = _GRID.plus(high)  # at most one parameter of 22 digits lies between the two
+    return between if between > low and within(between) else max(_GRID.plus(low), SMALLEST_PARAMETER)
