@@ -143,7 +143,8 @@ def _finite(piece: Piece, ends: tuple[float, float], exponent: float) -> tuple[f
     """Finite ends that hold nearly all of a moment."""
     square = -0.5 / piece.gamma
     mean, far = piece.beta * square, 20 * math.sqrt(square)
-    return (
+    return _apart(
+        piece,
         max(ends[0], min(mean, mean + exponent * square) - far),
         min(ends[1], max(mean, mean + exponent * square) + far),
     )
