@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dosimeter.accounting import loss_for
 from dosimeter.adaptive.filters import (
     FILTER_KINDS,
     Admitted,
@@ -28,14 +29,16 @@ from dosimeter.adaptive.filters import (
     RDPCurveFilter,
     RDPFilter,
     Refused,
+    ResidueFilter,
     RogersFilter,
     WeightedRDPFilter,
     ZCDPFilter,
     filter_from_json,
     filter_to_json,
 )
+from dosimeter.events import Composed, Event, Gaussian, Laplace, RandomizedResponse, Repeated
 from dosimeter.exact import text
-from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, PureDP
+from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, PureDP, ResiduePrice
 
 ORDERS = (Decimal("1.5"), Decimal(8), Decimal(64))
 
@@ -61,6 +64,7 @@ def _losses(filter_: Any) -> st.SearchStrategy[Any]:
         "approx": st.builds(ApproxDP, sizes, failures),
         "zcdp": st.builds(ZCDP, sizes, failures),
         "gdp": st.builds(GDP, sizes.filter(lambda mu: mu <= 10**6), failures),
+        "residue": st.sampled_from(PRICES),
     }
     if filter_.notion == "rdp":
         return st.builds(
@@ -70,6 +74,19 @@ def _losses(filter_: Any) -> st.SearchStrategy[Any]:
         )
     return by_notion[filter_.notion]
 
+
+PRICED: tuple[Event, ...] = (
+    RandomizedResponse("0.1"),
+    RandomizedResponse("0.01", "1e-9"),
+    RandomizedResponse(0, "1e-7"),
+    RandomizedResponse("1e-20"),
+    Laplace(5),
+    Gaussian(7),
+    Gaussian("0.01"),
+    Repeated(Laplace(30), 3),
+    Composed((Gaussian(11), Repeated(RandomizedResponse("0.02"), 2), Laplace(40))),
+)
+PRICES = tuple(loss_for(event, ResidueFilter(1, "1e-6")) for event in PRICED)
 
 filters: dict[str, st.SearchStrategy[Any]] = {
     "pure": st.builds(PureFilter, budgets),
@@ -87,6 +104,7 @@ filters: dict[str, st.SearchStrategy[Any]] = {
     ),
     "gdp": st.builds(GDPFilter, budgets, st.sampled_from(["0", "1e-6"])),
     "rogers": st.builds(RogersFilter, budgets, st.just("2e-6")),
+    "residue": st.builds(ResidueFilter, budgets, st.just("2e-6"), st.sampled_from(["0", "1e-6"])),
 }
 any_filter = st.sampled_from(sorted(filters)).flatmap(lambda kind: filters[kind])
 
@@ -185,6 +203,20 @@ def _model_gdp(f: Any, losses: Sequence[Any]) -> bool:
     return _sum(losses, "mu", square=True) <= Fraction(f.mu) ** 2 and alive >= 1 - Fraction(f.delta)
 
 
+def _model_residue(f: Any, losses: Sequence[Any]) -> bool:
+    """Each run takes the charge of its dearest admissible row; the pair that is left never has a negative variance."""
+    left = Fraction(f.capacity)
+    for loss in losses:
+        for part, runs in enumerate(loss.counts):
+            rows = [r for r in zip(loss.parts, loss.levels, loss.charges, strict=True) if r[0] == part]
+            for _ in range(int(runs)):
+                left -= max(Fraction(c) for _, level, c in rows if not any(level < x <= left for _, x, _ in rows))
+    mu, e = mp.sqrt(_float(f.capacity)), _float(f.epsilon)
+    whole = mp.ncdf(mu / 2 - e / mu) - mp.exp(e) * mp.ncdf(-mu / 2 - e / mu) + _float(f.slack)
+    slack = sum((Fraction(d) * int(n) for k in losses for d, n in zip(k.deltas, k.counts, strict=True)), Fraction(0))
+    return bool(left >= 0 and whole <= _float(f.delta) and slack <= Fraction(f.slack))
+
+
 MODELS: dict[str, Callable[[Any, Sequence[Any]], bool]] = {
     "pure": lambda f, x: _sum(x, "epsilon") <= Fraction(f.epsilon),
     "basic": lambda f, x: _sum(x, "epsilon") <= Fraction(f.epsilon) and _sum(x, "delta") <= Fraction(f.delta),
@@ -195,6 +227,7 @@ MODELS: dict[str, Callable[[Any, Sequence[Any]], bool]] = {
     "rdp_curve": _model_orders,
     "rdp_weighted": _model_weighted,
     "gdp": _model_gdp,
+    "residue": _model_residue,
     "rogers": _model_rogers,
 }
 
@@ -257,7 +290,9 @@ def test_monotone_in_what_was_spent_and_in_what_is_asked(run: tuple[Any, list[An
 def test_zero_is_free_and_a_refusal_changes_nothing(run: tuple[Any, list[Any]]) -> None:
     """A loss of zero is always admitted and moves nothing; a refused one leaves state and readings as they were."""
     filter_, losses = run
-    zero = {"pure": PureDP(0), "approx": ApproxDP(0), "zcdp": ZCDP(0), "gdp": GDP(0)}.get(filter_.notion)
+    zero = {"pure": PureDP(0), "approx": ApproxDP(0), "zcdp": ZCDP(0), "gdp": GDP(0), "residue": ResiduePrice()}.get(
+        filter_.notion
+    )
     zero = zero or RDP(filter_.orders, (0,) * len(filter_.orders))
     state = filter_.start()
     for loss in losses:
@@ -346,6 +381,7 @@ def test_the_clock_of_the_odometers_never_runs_slow(run: tuple[Any, list[Any]]) 
         rho: dict[str, Callable[[Any], Any]] = {
             "zcdp": lambda loss: _float(loss.rho),
             "gdp": lambda loss: _float(loss.mu) ** 2 / 2,
+            "residue": lambda loss: mp.fsum(_float(r) * int(n) for r, n in zip(loss.rhos, loss.counts, strict=True)),
         }
         pure = lambda loss: _float(loss.epsilon) * mp.tanh(_float(loss.epsilon) / 2)  # noqa: E731
         truth = 2 * mp.fsum(rho.get(filter_.notion, pure)(loss) for loss in kept)
@@ -366,6 +402,7 @@ def test_a_charge_costs_the_same_after_many_queries(kind: str) -> None:
         "rdp_weighted": (WeightedRDPFilter(1000, "0.1", (2, 8)), RDP((2, 8), ("0.001234567891234567",) * 2)),
         "gdp": (GDPFilter(1000), GDP("0.001234567891234567")),
         "rogers": (RogersFilter(100, "0.1"), ApproxDP("0.001234567891234567", "1e-9")),
+        "residue": (ResidueFilter(100, "0.1"), PRICES[1]),
     }
     filter_, loss = examples[kind]
     state, lengths = filter_.start(), []

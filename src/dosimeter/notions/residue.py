@@ -74,7 +74,9 @@ class ResiduePrice:
         for field in fields(self):
             given = getattr(self, field.name)
             if not isinstance(given, tuple | list):
-                raise InputError(f"a price list: {field.name} is a {type(given).__name__}, no tuple; nothing was charged")
+                raise InputError(
+                    f"a price list: {field.name} is a {type(given).__name__}, no tuple; nothing was charged"
+                )
             object.__setattr__(self, field.name, tuple(_READ[field.name](value) for value in given))
         if not len(self.counts) == len(self.deltas) == len(self.rhos):
             raise InputError("a price list has one count, delta and rho per mechanism")

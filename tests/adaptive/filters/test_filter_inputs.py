@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from dosimeter.accounting import loss_for
 from dosimeter.adaptive.filters import (
     ADAPTIVITY,
     DEFAULT_KIND,
@@ -26,6 +27,7 @@ from dosimeter.adaptive.filters import (
     RDPCurveFilter,
     RDPFilter,
     Refused,
+    ResidueFilter,
     RogersFilter,
     WeightedRDPFilter,
     ZCDPFilter,
@@ -34,6 +36,7 @@ from dosimeter.adaptive.filters import (
     fits,
 )
 from dosimeter.errors import DosimeterError, InputError, NotionError
+from dosimeter.events import RandomizedResponse
 from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, ProbabilisticDP, PureDP
 
 ONE_OF_EACH: dict[str, Any] = {
@@ -47,6 +50,7 @@ ONE_OF_EACH: dict[str, Any] = {
     "rdp_weighted": WeightedRDPFilter(3, "1e-5", (8, 64), declared_delta="1e-6"),
     "gdp": GDPFilter(1, "1e-6"),
     "rogers": RogersFilter(2, "1e-5"),
+    "residue": ResidueFilter(1, "1e-5", "1e-6", 10),
 }
 LOSSES: dict[str, Any] = {
     "pure": PureDP("0.1"),
@@ -55,6 +59,7 @@ LOSSES: dict[str, Any] = {
     "zcdp": ZCDP("0.01", "1e-7"),
     "rdp": RDP((8,), ("0.1",)),
     "gdp": GDP("0.1", "1e-7"),
+    "residue": loss_for(RandomizedResponse("0.1", "1e-7"), ResidueFilter(1, "1e-5")),
 }
 HOSTILE = [
     "NaN",
@@ -130,6 +135,9 @@ def test_hostile_budgets_are_refused_at_creation(value: Any) -> None:
         (lambda: ApproxFilter(1, 1), "delta=1"),
         (lambda: ApproxFilter(1, "1e-6", "1e-6"), "declared_delta"),
         (lambda: PublishedApproxFilter(1, "1e-6", "2e-6"), "declared_delta"),
+        (lambda: ResidueFilter(1, "1e-6", "1e-6"), "slack"),
+        (lambda: ResidueFilter(1, "1e-6", queries=0), "queries"),
+        (lambda: ResidueFilter(1, "1e-6", rule=2), "rule"),
         (lambda: RogersFilter(1, "0.37"), "1/e"),
         (lambda: RogersFilter(101, "1e-6"), "epsilon"),
         (lambda: RDPFilter(1, 1), "order"),

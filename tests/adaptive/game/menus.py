@@ -5,7 +5,10 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import Any
 
+from dosimeter.accounting import loss_for
+from dosimeter.adaptive.filters import ResidueFilter
 from dosimeter.adaptive.game import Box, gaussian_cells, randomized_response
+from dosimeter.events import Gaussian, RandomizedResponse
 from dosimeter.notions import GDP, ZCDP, ApproxDP, PureDP
 from dosimeter.notions.convert import approx_to_gdp, approx_to_zcdp, pure_to_rdp
 
@@ -47,6 +50,7 @@ def failing_menu(
             "zcdp": lambda s=stated: approx_to_zcdp(s),
             "gdp": lambda s=stated: approx_to_gdp(s),
             "rdp": lambda e=epsilon: pure_to_rdp(PureDP(e), orders=orders),
+            "residue": lambda s=stated: loss_for(RandomizedResponse(s.epsilon, s.delta), ResidueFilter("1", "0.01")),
         }[notion]()
         menu.append((randomized_response(base**j, failure), loss))
     return menu
@@ -57,5 +61,7 @@ def gaussian_menu(base: Fraction, mus: tuple[str, ...], notion: str) -> list[Any
     menu: list[tuple[Box, Any]] = []
     for mu in mus:
         loss: Any = GDP(Decimal(mu)) if notion == "gdp" else ZCDP(Decimal(mu) ** 2 / 2)
+        if notion == "residue":
+            loss = loss_for(Gaussian(1, mu), ResidueFilter("1", "0.01"))
         menu.append((gaussian_cells(float(mu), base, CELLS), loss))
     return menu

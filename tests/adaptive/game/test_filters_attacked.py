@@ -20,6 +20,7 @@ from dosimeter.adaptive.filters import (
     PureFilter,
     RDPCurveFilter,
     RDPFilter,
+    ResidueFilter,
     RogersFilter,
     WeightedRDPFilter,
     ZCDPFilter,
@@ -38,6 +39,7 @@ from dosimeter.notions.convert import gdp_to_approx, rdp_to_approx, zcdp_to_appr
 
 D = Decimal
 BASE = Fraction(6, 5)
+COARSE = Fraction(3, 2)  # few rounds: what a residue filter charges depends on what is left, so states hardly merge
 MIDDLE = Fraction(11, 10)
 FINE = Fraction(21, 20)
 ORDERS = (D(2), D(4), D(16))
@@ -94,6 +96,21 @@ ATTACKS: dict[str, tuple[Any, Any, Fraction, str, float]] = {
         BASE,
         "2",
         0.49,
+    ),
+    "residue": (ResidueFilter("1", "0.1", 0), pure_menu(COARSE, (1, 2), "residue"), COARSE, "1", 0.55),
+    "residue, Gaussian": (
+        ResidueFilter("2", "0.05", 0),
+        gaussian_menu(BASE, ("0.3", "0.4", "0.5"), "residue"),
+        BASE,
+        "2",
+        0.5,
+    ),
+    "residue, failing": (
+        ResidueFilter("1", "0.1", "0.02"),
+        failing_menu(COARSE, [(1, 0 * MILLI), (1, 4 * MILLI), (0, 10 * MILLI)], "residue"),
+        COARSE,
+        "1",
+        0.55,
     ),
     "rdp_weighted": (
         WeightedRDPFilter(epsilon="2", delta="0.1", orders=ORDERS),

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 RULE: Final = ONE  # the version of these rules; an account names the one it was opened under
 RESERVE: Final = ZERO  # the number of the Gaussian component of a budget
 _LEVELS: Final = tuple(  # of the whole charge; between two of them the price falls by little
-    Decimal(level) / 100 for level in (102, 106, 115, 140, 200, 300, 500, 900, 1600, 3000, 6000, 12000, 30000, 100000)
+    Decimal(level) / 100
+    for level in (102, 105, 110, 120, 135, 155, 180, 215, 260, 330, 450, 650, 1000, 1700, 3000, 7000, 20000, 100000)
 )
 _LARGEST_EPSILON: Final = 30  # beyond it a query takes what its worst case takes
 _WORTH: Final = Decimal("1e-7")  # a row that saves a smaller share than this ends the list
@@ -111,7 +112,8 @@ def single(law: Law, rows: Sequence[tuple[Decimal, Decimal]], delta: Decimal) ->
     """The list of one run of one law, paid by the Gaussian component."""
     many = len(rows)
     levels, charges = tuple(level for level, _ in rows), tuple(charge for _, charge in rows)
-    return ResiduePrice((ONE,), (delta,), (rho_of(law),), (ZERO,) * many, (RESERVE,) * many, levels, charges)
+    rho = quantised(rho_of(law))
+    return ResiduePrice((ONE,), (delta,), (rho,), (ZERO,) * many, (RESERVE,) * many, levels, charges)
 
 
 def quantised(value: Decimal) -> Decimal:
