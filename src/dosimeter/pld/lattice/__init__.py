@@ -1,0 +1,1 @@
+"""Laws on a lattice: a pair of point laws that certainly lie below and above the one they stand for."""

@@ -1,0 +1,1 @@
+"""The tilted transform: certified bounds of a composition from lattice laws, at any delta."""
