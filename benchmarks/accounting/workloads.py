@@ -96,21 +96,21 @@ WORKLOADS = {
         Workload("b2", "1000 Gaussians, s=20", _MANY, "1e-5", "7.5112759007447816"),
         Workload("b3", "1000 Gaussians, s=100", ((gaussian("100"), 1000),), "1e-5", "1.1993695737531684"),
         Workload("b4", "1000 Gaussians, s=5", ((gaussian("5"), 1000),), "1e-5", "46.211210191218104"),
-        Workload("c1", "sampled q=.01 s=.8, 1000 steps", _TRAINING, "1e-5", "3.141014139455"),
+        Workload("c1", "sampled q=.01 s=.8, 1000 steps", _TRAINING, "1e-5", "3.1410141394547746"),
         Workload("c2", "the same, 10,000 steps", ((sampled("0.01", "0.8"), 10_000),), "1e-5", "10.05363477065"),
         Workload(
-            "c3", "q=256/60000 s=1.1, 60 epochs", ((sampled("256/60000", "1.1"), 14_062),), "1e-5", "2.381596921424"
+            "c3", "q=256/60000 s=1.1, 60 epochs", ((sampled("256/60000", "1.1"), 14_062),), "1e-5", "2.3815969214243973"
         ),
         Workload(
-            "d1", "1000 randomized responses, .1", ((Response(Fraction("0.1")), 1000),), "1e-6", "19.344671447993"
+            "d1", "1000 randomized responses, .1", ((Response(Fraction("0.1")), 1000),), "1e-6", "19.344671447993044"
         ),
         Workload("e1", "200 different mechanisms", _mixed(), "1e-6", "1.671637180275"),
         Workload("f1", "b2 at delta 1e-15", _MANY, "1e-15", "13.449328831550744"),
         Workload("f2", "b2 at delta 1e-30", _MANY, "1e-30", "19.085246947340412"),
         Workload("f3", "b2 at delta 1e-100", _MANY, "1e-100", "34.687727746371465"),
-        Workload("f4", "c1 at delta 1e-12", _TRAINING, "1e-12", "6.99203114618"),
-        Workload("f5", "c1 at delta 1e-20", _TRAINING, "1e-20", "11.1762329360"),
-        Workload("g1", "q=.001 s=1, 1e6 steps", ((sampled("0.001", "1"), 1_000_000),), "1e-6", "6.69427265972"),
+        Workload("f4", "c1 at delta 1e-12", _TRAINING, "1e-12", "6.992031146182276"),
+        Workload("f5", "c1 at delta 1e-20", _TRAINING, "1e-20", "11.176232935975968"),
+        Workload("g1", "q=.001 s=1, 1e6 steps", ((sampled("0.001", "1"), 1_000_000),), "1e-6", "6.694272659721021"),
         Workload("g2", "1e6 Gaussians, s=1000", ((gaussian("1000"), 1_000_000),), "1e-6", "4.886554117462212"),
         Workload("h1", "q=1e-6 s=1, 1e6 steps", ((sampled("1e-6", "1"), 1_000_000),), "1e-9", "0.0059029068457"),
         Workload("h2", "q=1e-6 s=1, 1000 steps", ((sampled("1e-6", "1"), 1000),), "1e-10", "0.00024174065"),
