@@ -1,6 +1,8 @@
 """Every Python example in the documentation and the README runs, page by page, in order."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,24 @@ def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pyt
     scope: dict[str, object] = {"__name__": "example"}
     for number, code in enumerate(FENCE.findall(page.read_text()), start=1):
         exec(compile(code, f"{page.name}, example {number}", "exec"), scope)
+
+
+@pytest.mark.parametrize("script", sorted(ROOT.glob("examples/*.py")), ids=lambda path: path.name)
+def test_each_example_runs(script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every script in examples/ runs from any folder and says something."""
+    monkeypatch.chdir(tmp_path)
+    said = subprocess.run([sys.executable, "-W", "error", str(script)], capture_output=True, text=True, check=False)
+    assert said.returncode == 0, said.stderr
+    assert said.stdout
+
+
+def test_the_well_known_false_rule_is_shown_false() -> None:
+    """The example's interaction exceeds the target that each of its paths meets."""
+    said = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "attack_a_filter.py")], capture_output=True, text=True, check=True
+    )
+    assert "487" in said.stdout
+    assert "34/135 > 1/5" in said.stdout
 
 
 def test_there_are_examples_to_run() -> None:
