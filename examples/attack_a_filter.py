@@ -14,8 +14,8 @@ from dosimeter.notions.convert import pure_to_zcdp
 account = ApproxFilter(epsilon="1", delta="1e-6")
 print("admitted:", fits(account, account.start(), pure_to_zcdp(PureDP("0.01"))), "questions of epsilon 0.01")
 
-# An analyst who chooses the next question from the last answer: e^epsilon is 3/2, then 7/2 or three times 2. Every path is
-# within (log 3, 1/5) by optimal composition, and yet the interaction reaches delta = 34/135.
+# An analyst who chooses the next question from the last answer: e^epsilon is 3/2, then 7/2 or three times 2. Every path
+# is within (log 3, 1/5) by optimal composition, and yet the interaction reaches delta = 34/135.
 
 
 def delta(paths: list[tuple[Fraction, Fraction]], ratio: Fraction) -> Fraction:
