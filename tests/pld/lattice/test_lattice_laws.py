@@ -1,10 +1,8 @@
 """A law on a lattice lies certainly below, or certainly above, the law it stands for: at every epsilon and tilt."""
 
-import json
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,7 +22,6 @@ from dosimeter.pld.laws.law import Direction, Law
 from dosimeter.pld.laws.response import ResponseLaw
 from dosimeter.pld.laws.sampled import PoissonSampledLaw
 
-VECTORS = json.loads((Path(__file__).parents[2] / "composition" / "vectors.json").read_text())["cases"]
 Profile = Callable[[float], float]
 
 
@@ -175,27 +172,6 @@ def test_rounding_up_is_coarser_than_connecting_the_dots() -> None:
         type(cells)(**{**{f: getattr(cells, f) for f in cells.__slots__}, "margin": cells.margin + 1.0}), 0.0
     )
     assert delta_of(rounded, 0.5) - profile(0.5) > 100 * (delta_of(high, 0.5) - profile(0.5))
-
-
-@pytest.mark.parametrize(
-    "case", [c for c in VECTORS if c["formula"] == "ctd_gauss_mass"], ids=lambda c: c["arguments"]["index"]
-)
-def test_masses_equal_the_published_construction(case: dict[str, object]) -> None:
-    """Interior, first and infinite masses of the connect-the-dots law of a Gaussian pair, from second differences."""
-    arguments: dict[str, object] = case["arguments"]  # type: ignore[assignment]
-    grid = [float(g) for g in arguments["grid"]]  # type: ignore[attr-defined]
-    law = GaussianLaw(Fraction(str(arguments["mu"])) ** 2)
-    high = upper(cut(law, Direction.REMOVE, Place(0.5, 0.0, round(grid[0] / 0.5), round(grid[-1] / 0.5))), 0.0)
-    masses = [*(high.weights * math.exp(high.log_moment)), math.exp(high.log_infinite)]
-    assert masses[int(str(arguments["index"]))] == pytest.approx(float(str(case["value"])), rel=1e-11)
-
-
-def test_the_chord_equals_the_published_delta() -> None:
-    """delta between lattice points is the chord of the exact profile."""
-    (case,) = [c for c in VECTORS if c["formula"] == "ctd_gauss_delta"]
-    law = GaussianLaw(Fraction(case["arguments"]["mu"]) ** 2)
-    high = upper(cut(law, Direction.REMOVE, Place(0.5, 0.0, -2, 3)), 0.0)
-    assert delta_of(high, float(case["arguments"]["eps"])) == pytest.approx(float(case["value"]), rel=1e-11)
 
 
 @pytest.mark.parametrize(
