@@ -24,7 +24,7 @@ from dosimeter.pld.saddle.shift import Shifted, shifted
 from dosimeter.pld.saddle.theta import is_smooth
 
 _RATIO = 1.5
-ORDERS: Reals = 1e-5 * _RATIO ** np.arange(92.0)
+ORDERS: Reals = 1e-5 * _RATIO ** np.arange(110.0)
 _NEXT = np.array([1.02, 1.05, 1.1, 1.2, 1.35])  # orders just beyond a line
 _FINE = _RATIO ** np.linspace(-1, 1, 17)
 _MARGIN = math.log(1e9)  # how far each error is put below delta
@@ -287,7 +287,7 @@ def _place(question: _Question, order: float) -> Plan:
     end = _end(question, c, budget, step)
     smoothing = 0.0
     if end > _FEW * step:
-        gentle = 1e-7 / (1.2 * c * c) * min(max(1.0, c * question.epsilon), 1e6)
+        gentle = min(1e-7 / (1.2 * c * (c + 1)) * min(max(1.0, c * question.epsilon), 1e6), 0.05)
         gentle = max(gentle, -2 * min(budget, -1.0) / (step * _MOST_NODES) ** 2)
         smooth_end = math.sqrt(-2 * min(budget, -1.0) / gentle)
         if smooth_end < end:
