@@ -17,6 +17,7 @@ from dosimeter.composition import (
     advanced_tanh,
     advanced_zcdp,
     basic,
+    murtagh_vadhan_epsilon,
     optimal_heterogeneous_delta,
     optimal_heterogeneous_epsilon,
     optimal_homogeneous_delta,
@@ -24,7 +25,7 @@ from dosimeter.composition import (
     optimal_homogeneous_value,
     slack_for,
 )
-from dosimeter.composition.heterogeneous import _bracket
+from dosimeter.composition.murtagh_vadhan import bracket
 from dosimeter.composition.parts import read_parts
 from dosimeter.errors import InputError, NoGuaranteeError
 from dosimeter.notions import ApproxDP
@@ -176,22 +177,36 @@ def test_unequal_mechanisms_between_their_bounds() -> None:
 @given(st.lists(st.integers(1, 400), min_size=2, max_size=9), st.sampled_from(["1e-6", "1e-2"]))
 @settings(max_examples=15, deadline=None)
 def test_the_bracket_holds_the_exact_answer(values: list[int], delta: str) -> None:
-    """Rounding every epsilon to a lattice gives a lower and an upper bound, and no wider than the moves add up to."""
+    """Rounding every epsilon to a lattice gives a lower and an upper bound, no wider than the moves add up to."""
     parts = [Decimal(value) / 997 for value in values]
     exact = optimal_heterogeneous_epsilon(parts, delta)
-    lower, upper = _bracket(read_parts(parts), Decimal("0.01"))
-    low, high = lower.least_epsilon(Decimal(delta)).lower, upper.least_epsilon(Decimal(delta)).upper
-    assert low <= exact.upper
-    assert exact.lower <= high
-    assert high - low <= Decimal("0.02")
+    rounded = murtagh_vadhan_epsilon(parts, delta, "0.01")
+    assert rounded.lower <= exact.upper
+    assert exact.lower <= rounded.upper
+    assert rounded.upper - rounded.lower <= Decimal("0.02")
 
 
-def test_too_many_totals_are_bracketed() -> None:
-    """Sixty epsilons without a common lattice: both ends certain, no wider than asked."""
+def test_too_many_totals_are_enclosed() -> None:
+    """Sixty epsilons without a common lattice: the exact answer is out of reach, two enclosures of it overlap."""
     parts = [Decimal(1) / (7 + i) for i in range(60)]
-    ours = optimal_heterogeneous_epsilon(parts, "1e-6", "0.02")
-    assert Decimal(0) < ours.upper - ours.lower <= Decimal("0.04")
+    ours, rounded = optimal_heterogeneous_epsilon(parts, "1e-6"), murtagh_vadhan_epsilon(parts, "1e-6", "0.05")
+    assert ours.upper - ours.lower <= ours.upper * Decimal("1e-5")
+    assert rounded.lower <= ours.upper
+    assert ours.lower <= rounded.upper
+    assert rounded.upper - rounded.lower <= Decimal("0.1")
     assert ours.upper < advanced_zcdp(parts, "1e-6").epsilon
+    level = ours.lower / 2
+    delta = optimal_heterogeneous_delta(parts, level)
+    assert Decimal(0) < delta.upper - delta.lower <= delta.upper / 1000
+
+
+def test_lattices_too_long_to_multiply_are_spread() -> None:
+    """Ten thousand mechanisms of two epsilons: both routes enclose the same number."""
+    parts = [("0.01", 6_000), (Decimal("0.0123456789"), 4_000)]
+    ours, spread = optimal_heterogeneous_epsilon(parts, "1e-6"), murtagh_vadhan_epsilon(parts, "1e-6", "1e-6")
+    assert spread.lower <= ours.upper
+    assert ours.lower <= spread.upper
+    assert spread.upper - spread.lower <= spread.upper / 50
 
 
 def test_own_deltas_take_their_share() -> None:
@@ -215,6 +230,7 @@ def test_delta_zero_is_the_plain_sum() -> None:
 def test_understating_an_epsilon_is_caught() -> None:
     """Control: rounding epsilons down instead of up gives an answer below the exact one."""
     parts = [Decimal(value) / 997 for value in (100, 211, 307, 401)]
-    lower, _ = _bracket(read_parts(parts), Decimal("0.1"))
+    both = bracket(read_parts(parts), Decimal("0.1"))
+    assert both is not None
     exact = optimal_heterogeneous_epsilon(parts, "1e-6")
-    assert lower.least_epsilon(Decimal("1e-6")).upper < exact.lower
+    assert both[0].least_epsilon(Decimal("1e-6")).upper < exact.lower

@@ -29,8 +29,10 @@ from dosimeter.composition.homogeneous import (
     optimal_homogeneous_value,
 )
 from dosimeter.composition.mixed import mixed_delta, mixed_epsilon
+from dosimeter.composition.murtagh_vadhan import murtagh_vadhan_epsilon
 from dosimeter.composition.parallel import parallel
 from dosimeter.composition.parts import Part, slack_for
+from dosimeter.composition.profile import privacy_loss_distribution
 from dosimeter.composition.reduction import (
     Decomposition,
     Kernel,
@@ -84,12 +86,14 @@ __all__ = [
     "hockey_stick_divergence",
     "mixed_delta",
     "mixed_epsilon",
+    "murtagh_vadhan_epsilon",
     "optimal_heterogeneous_delta",
     "optimal_heterogeneous_epsilon",
     "optimal_homogeneous_delta",
     "optimal_homogeneous_epsilon",
     "optimal_homogeneous_value",
     "parallel",
+    "privacy_loss_distribution",
     "rdp_sum",
     "rdp_total",
     "reduce_to_randomized_response",

@@ -17,12 +17,14 @@ from dosimeter.composition.heterogeneous import optimal_heterogeneous_epsilon
 from dosimeter.composition.homogeneous import optimal_homogeneous_epsilon
 from dosimeter.composition.mixed import mixed_epsilon
 from dosimeter.composition.parts import read_delta, slack_for
+from dosimeter.composition.profile import privacy_loss_distribution
 from dosimeter.composition.sums import gaussians_epsilon, gdp_sum, rdp_sum, zcdp_sum
 from dosimeter.errors import InputError, NoGuaranteeError
 from dosimeter.events import Event, Gaussian
 from dosimeter.events.opening import open_event
 from dosimeter.exact import Number
 from dosimeter.exact import count as checked
+from dosimeter.neighbours import NeighbouringRelation
 from dosimeter.notions import ApproxDP
 
 
@@ -44,7 +46,11 @@ class Best:
     considered: tuple[Considered, ...]
 
 
-def best(events: Iterable[Event | tuple[Event, int]], delta: Number) -> Best:
+def best(
+    events: Iterable[Event | tuple[Event, int]],
+    delta: Number,
+    neighbouring_relation: NeighbouringRelation | str = NeighbouringRelation.ADD_REMOVE,
+) -> Best:
     """The smallest epsilon that any theorem of this room proves for these events at `delta`.
 
     Guarantee: the events' mechanisms, each chosen with knowledge of earlier answers but with parameters, order and
@@ -53,6 +59,7 @@ def best(events: Iterable[Event | tuple[Event, int]], delta: Number) -> Best:
     Args:
         events: what is released; nested events are opened; pairs are an event and a count.
         delta: the total delta, 0 or in [1e-300, 1).
+        neighbouring_relation: that relation; sampled events have theorems under some relations only.
 
     Raises:
         NoGuaranteeError: no theorem applies (for example, delta is 0 and an event has no pure guarantee).
@@ -62,7 +69,11 @@ def best(events: Iterable[Event | tuple[Event, int]], delta: Number) -> Best:
     counts = _read(events)
     target = read_delta(delta)
     described = {event: describe(event) for event in counts}
-    considered = tuple(_ask(name, theorem) for name, theorem in _applicable(described, counts, target).items())
+    theorems = _applicable(described, counts, target)
+    theorems["privacy_loss_distribution"] = lambda: (
+        privacy_loss_distribution(counts.items(), target, neighbouring_relation).upper
+    )
+    considered = tuple(_ask(name, theorem) for name, theorem in theorems.items())
     valid = [(entry.epsilon, entry.theorem) for entry in considered if entry.epsilon is not None]
     if not valid:
         reasons = "; ".join(f"{entry.theorem}: {entry.reason}" for entry in considered) or "none knows these events"

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from dosimeter.composition.heterogeneous import loss_atoms
 from dosimeter.composition.parts import (
     Part,
     delta_counts,
@@ -20,6 +19,7 @@ from dosimeter.composition.parts import (
     read_delta,
     read_parts,
 )
+from dosimeter.composition.responses import loss_atoms
 from dosimeter.composition.sums import Many, gdp_total
 from dosimeter.enclosure import ball
 from dosimeter.errors import NoGuaranteeError

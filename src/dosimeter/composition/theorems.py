@@ -29,7 +29,9 @@ from dosimeter.composition.estimates import (
 from dosimeter.composition.heterogeneous import optimal_heterogeneous_epsilon
 from dosimeter.composition.homogeneous import optimal_homogeneous_epsilon
 from dosimeter.composition.mixed import mixed_epsilon
+from dosimeter.composition.murtagh_vadhan import murtagh_vadhan_epsilon
 from dosimeter.composition.parallel import parallel
+from dosimeter.composition.profile import privacy_loss_distribution
 from dosimeter.composition.sums import gaussians_epsilon, gdp_sum, rdp_sum, zcdp_sum
 
 
@@ -165,7 +167,14 @@ _TABLE = (
         "the best possible bound for unequal mechanisms, enclosed",
         _PAIRS,
         optimal_heterogeneous_epsilon,
-        "Murtagh and Vadhan 2016, Theorems 1.5 and 1.7",
+        "Murtagh and Vadhan 2016, Theorem 1.5",
+    ),
+    _guarantee(
+        "murtagh_vadhan",
+        "the same, by rounding epsilons to a lattice",
+        _PAIRS,
+        murtagh_vadhan_epsilon,
+        "Murtagh and Vadhan 2016, Theorem 1.7",
     ),
     _guarantee(
         "zcdp_sum",
@@ -205,6 +214,13 @@ _TABLE = (
         "mu of some mechanisms, (epsilon, delta) of the others",
         mixed_epsilon,
         "Dong, Roth and Su 2022, Theorem 3.2",
+    ),
+    _guarantee(
+        "privacy_loss_distribution",
+        "the exact losses of every mechanism, convolved",
+        "mechanisms with a dominating pair",
+        privacy_loss_distribution,
+        "Zhu, Dong and Wang 2022, Theorem 10",
     ),
     _guarantee(
         "central_limit",
