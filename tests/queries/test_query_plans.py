@@ -1,5 +1,6 @@
 """Plans: the price asked is the price charged, in every account that can hold it, from public facts only."""
 
+import decimal
 from decimal import Decimal
 from fractions import Fraction
 
@@ -65,6 +66,17 @@ def test_what_is_charged_is_what_was_offered(name, relation):
         charged = read(loss_for(made.event, rule, delta=made.delta))
         offered = price.mu or price.rho or price.epsilon
         assert offered * (1 - Decimal("1e-20")) <= charged <= offered
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_plan_does_not_depend_on_the_callers_decimal_context(name):
+    """A plan is recognised by its digest: a precision set elsewhere in the program does not make another of it."""
+    near = sum_of("spend", lower=0, upper="9999.5")  # a rounding to three digits would give it another lattice
+    asked = {"price": Price(epsilon="0.1")}, {"within": "1234", "filter": FILTERS["zcdp"]}
+    for query, terms in ((QUERIES[name], asked[0]), (near, asked[0]), (near, asked[1])):
+        digest = planned(query, **terms).digest
+        with decimal.localcontext(prec=3, rounding=decimal.ROUND_UP):
+            assert planned(query, **terms).digest == digest
 
 
 def test_ten_times_a_tenth_fits_a_budget_of_one():

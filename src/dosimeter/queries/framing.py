@@ -91,7 +91,7 @@ def _finer(query: Query, column: Column, within: Decimal | None) -> int:
     """By how many powers of ten a derived step must be finer, so that a wanted accuracy is many steps wide."""
     if within is None or column.type is ColumnType.INTEGER or query.lower is None or query.upper is None:
         return 0
-    return min(0, within.adjusted() - max(abs(query.lower), abs(query.upper)).adjusted() + 3)
+    return min(0, within.adjusted() - max(query.lower.copy_abs(), query.upper.copy_abs()).adjusted() + 3)
 
 
 def _contribution(query: Query, unit: PrivacyUnit) -> Contribution:

@@ -78,7 +78,7 @@ def lattice(
     elif kind is ColumnType.INTEGER:
         size = Decimal(1).scaleb(coarser)
     else:
-        size = Decimal(1).scaleb(max(abs(lower), abs(upper)).adjusted() - DERIVED_DIGITS + coarser)
+        size = Decimal(1).scaleb(max(lower.copy_abs(), upper.copy_abs()).adjusted() - DERIVED_DIGITS + coarser)
     ratio = Fraction(size)
     first, last = -(-Fraction(lower) // ratio), Fraction(upper) // ratio
     if first >= last:
@@ -87,7 +87,7 @@ def lattice(
         )
     largest = max(abs(first), abs(last))
     limit = LARGEST_INTEGER_STEPS if kind is ColumnType.INTEGER else LARGEST_REAL_STEPS
-    room = ratio.denominator * (int(max(abs(lower), abs(upper))) + 2) * 2 + ratio.numerator
+    room = ratio.denominator * (int(max(lower.copy_abs(), upper.copy_abs())) + 2) * 2 + ratio.numerator
     if largest > limit or (kind is ColumnType.INTEGER and room >= 2**63):
         raise QueryError(
             f"step={text(size)} is too fine for the bounds [{text(lower)}, {text(upper)}]: values would not be exact "

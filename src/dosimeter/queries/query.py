@@ -288,7 +288,7 @@ def _printable(sentence: str) -> str:
 
 def _bound(value: Number, name: str) -> Decimal:
     number = to_decimal(value, name)
-    if abs(number) > LARGEST_BOUND:
+    if number.copy_abs() > LARGEST_BOUND:
         raise QueryError(f"{name}={show(value)} is outside [-{LARGEST_BOUND:g}, {LARGEST_BOUND:g}]")
     if (Fraction(number) * 10**MAX_PLACES).denominator != 1:
         raise QueryError(f"{name}={show(value)} has more than {MAX_PLACES} decimal places; round it")

@@ -43,4 +43,4 @@ def largest_pure(rho: Decimal) -> Decimal:
     found = min(LARGEST, down(e))
     if found > lowest and pure_rho(found) <= rho:
         return found
-    return multiply_down(lowest, 1 - Decimal("1e-20"))  # safe: epsilon tanh(epsilon/2) <= epsilon^2/2
+    return multiply_down(lowest, Decimal("0.99999999999999999999"))  # safe: epsilon tanh(epsilon/2) <= epsilon^2/2

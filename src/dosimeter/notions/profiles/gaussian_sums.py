@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dosimeter.enclosure import ball
+from dosimeter.exact import multiply_up
 
 if TYPE_CHECKING:
     Ball: TypeAlias = Any
@@ -60,7 +61,7 @@ def half_line_sum(sigma: Decimal, first: int) -> Ball:
     if first <= 0:
         return line_sum(sigma) - half_line_sum(sigma, 1 - first)
     s = ball(sigma)
-    if sigma < _EULER_MACLAURIN_FROM or 2 * first > sigma * sigma:  # few terms matter
+    if sigma < _EULER_MACLAURIN_FROM or 2 * first > multiply_up(sigma, sigma):  # few terms matter
         return _direct(s, first)
     return _euler_maclaurin(s, first)
 

@@ -21,7 +21,7 @@ def read_target_epsilon(value: Number, name: str = "epsilon") -> Decimal:
 def read_level(value: Number, name: str = "epsilon") -> Decimal:
     """A level of either sign, in [-1e12, 1e12], a ratio rounded down."""
     level = to_decimal(value, name, round_up=False)
-    if abs(level) > LARGEST:
+    if level.copy_abs() > LARGEST:
         raise InputError(f"{name}={show(value)} is outside [-{LARGEST:g}, {LARGEST:g}]")
     return level
 
