@@ -149,4 +149,4 @@ def largest_pure_query(rest: Decimal) -> Decimal:
 
     if rest < Decimal("1e-30"):
         return ZERO
-    return _TWELVE_DOWN.multiply(down(enclose(epsilon)), 1 - Decimal("1e-11"))
+    return _TWELVE_DOWN.multiply(down(enclose(epsilon)), Decimal("0.99999999999"))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from dosimeter.adaptive.residue.centre import Centred, charge_at, whole_charge
 from dosimeter.adaptive.residue.clock import rho_of
+from dosimeter.adaptive.residue.general import general_rows
 from dosimeter.errors import NoGuaranteeError
 from dosimeter.exact import LARGEST, ONE, ZERO, fraction_up
 from dosimeter.notions.residue import QUANTUM, ResiduePrice
@@ -58,7 +59,8 @@ def gaussian_price(law: Law, share: Decimal) -> ResiduePrice:
         return single(law, centred_rows(shape), revealed)
     if is_trivial(law):
         return single(law, [(ZERO, ZERO)], revealed)
-    raise NoGuaranteeError(f"a {law.kind} law has no price in the Gaussian family yet; share={share}")
+    rows, delta = general_rows(law, share)
+    return single(law, rows, delta)
 
 
 def shape_of(law: Law) -> Centred | None:
@@ -96,7 +98,7 @@ def centred_rows(shape: Centred) -> tuple[tuple[Decimal, Decimal], ...]:
         return tuple(rows)
     dearer = whole
     for multiple in _LEVELS:
-        level = rounded(whole * multiple)
+        level = rounded(_QUANTUM_UP.multiply(whole, multiple))
         found = charge_at(shape, level, dearer) if level <= LARGEST else None
         if found is None or found >= dearer:
             break
