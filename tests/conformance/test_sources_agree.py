@@ -239,6 +239,24 @@ def test_whole_numbers_round_to_a_coarse_step_without_floating_point(engine, val
     assert engine(schema, [(value,)]).compute(frame) == ((steps,),)
 
 
+NEAR_AND_FAR = [None, -(2**63), 2**63 - 1, -(10**12), *range(-30, 31)]
+
+
+@pytest.mark.parametrize("step", ["1", "3", "0.5", "0.7", "2.5", "10"])
+@pytest.mark.parametrize(("lower", "upper"), [(10, 21), (-21, -10), (-9, 21), (0, 25), (-25, 0)])
+def test_any_whole_number_lands_within_the_bounds_on_any_lattice(engine, lower, upper, step):
+    """Bounds above, below and around zero; values on either side of zero and of the bounds."""
+    schema = Schema((Column("place", "integer"), Column("v", "integer"), Column("r", "real")))
+    rows = [(place, v, None if v is None else v / 4) for place, v in enumerate(NEAR_AND_FAR)]
+    source = engine(schema, rows)
+    for column in "vr":
+        query = sum_of(column, lower=lower, upper=upper).by("place", keys=range(len(rows)))
+        frame = frame_of(query, schema=schema, step=step)
+        (found,) = agree(source, frame, rows, schema)
+        assert min(found) >= min(0, frame.value.lattice.lower)
+        assert max(found) <= max(0, frame.value.lattice.upper)
+
+
 def test_a_source_without_rows_answers_with_zeros(engine):
     """The shape of an answer does not depend on the rows."""
     source = engine(SCHEMA, [])

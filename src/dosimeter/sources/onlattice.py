@@ -48,15 +48,15 @@ def _integer_steps(value: Value, column: exp.Expr, ratio: Fraction) -> exp.Expr:
     a, b = ratio.numerator, ratio.denominator
     least, most = (spot.lower * a) // b, -((-spot.upper * a) // b)  # around the bounds, so products fit 64 bits
     clipped = _clipped(column, least, most)
+    if a == b == 1:
+        return clipped
     if a == 1:
-        steps: exp.Expr = clipped if b == 1 else exp.Mul(this=clipped, expression=whole(b))
+        steps: exp.Expr = exp.Mul(this=clipped, expression=whole(b))
     else:
         doubled = exp.Mul(this=exp.Abs(this=clipped.copy()), expression=whole(2 * b))
         rounded = exp.IntDiv(this=exp.Paren(this=exp.Add(this=doubled, expression=whole(a))), expression=whole(2 * a))
-        negative = exp.LT(this=column.copy(), expression=whole(0))
+        negative = exp.LT(this=clipped.copy(), expression=whole(0))  # of the clipped value: bounds may exclude zero
         steps = case((negative, exp.Neg(this=exp.Paren(this=rounded))), default=rounded.copy())
-    if least * b == spot.lower * a and most * b == spot.upper * a:
-        return steps
     return _clipped(steps, spot.lower, spot.upper)
 
 
