@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -198,6 +199,54 @@ def test_a_failure_after_the_charge_keeps_it_and_a_retry_is_free(make: Make, sou
     assert session.ledger.orphans(session.account) == ()
 
 
+def test_nothing_is_paid_for_rows_that_are_out_of_reach(make: Make, source: DuckDBSource) -> None:
+    """A source that was closed, or that another process opened, is noticed before the charge."""
+    session = make()
+    source.close()
+    for request in (None, "r1"):
+        with pytest.raises(SourceError, match="open it again"):
+            session.ask(dm.count(), epsilon="0.1", request=request)
+    assert session.balance().spent == {"rho": "0", "delta": "0"}
+
+
+def test_an_empty_request_name_is_no_name(make: Make) -> None:
+    """It is refused, not taken for a request without a name, which might replay an old answer."""
+    session = make()
+    with pytest.raises(InputError, match="request id"):
+        session.ask(dm.count(), epsilon="0.1", request="")
+
+
+LONG = f"age IN ({', '.join(map(str, range(900)))})"
+QUESTIONS_OF_ANY_TEXT = [
+    dm.count().where(LONG),
+    dm.count().where("sex = 'a\x01\x1b[31m\n\u202eb'"),
+    dm.count().by("sex", keys=["\n", "\u2028", "'; DROP TABLE data --", "x" * 90_000]),
+]
+
+
+@pytest.mark.parametrize("query", QUESTIONS_OF_ANY_TEXT, ids=["long", "control", "keys"])
+def test_any_question_that_can_be_built_can_be_asked(make: Make, query: dm.Query) -> None:
+    """Long conditions, control characters, strange keys: answered, replayed, and printable on the statement."""
+    session = make()
+    answer = session.ask(query, epsilon="0.1")
+    assert session.ask(query, epsilon="0.1").value == answer.value
+    (entry,) = session.statement().entries
+    assert entry.description.isprintable()
+    assert session.audit().ok
+
+
+def test_a_session_says_where_it_stands(make: Make) -> None:
+    """Printed, it tells a person what is left and how much has been lost, with few digits on the safe side."""
+    session = make()
+    session.ask(dm.count(), epsilon="0.1")
+    said = str(session)
+    assert said.startswith("people: left rho 0.0")
+    assert "(one question: at most epsilon 0." in said
+    assert "privacy loss so far: at most epsilon" in said
+    assert "delta" not in said
+    assert all(len(word) < 14 for word in said.split())
+
+
 def test_the_data_finds_its_account(make: Make, ledger: Ledger, source: DuckDBSource) -> None:
     """Another source with the same rows, in another order and under another name, finds what was spent."""
     session = make()
@@ -227,9 +276,67 @@ def test_changed_rows_are_a_new_question(make: Make, ledger: Ledger) -> None:
 def test_terms_do_not_change_after_opening(make: Make) -> None:
     """Another budget, unit or relation for data that has an account is a conflict, never a second budget."""
     make()
-    for change in ({"epsilon": "2"}, {"max_contributions": 5}, {"relation": "replace_one"}, {"filter": GDPFilter("1")}):
+    other = {"epsilon": None, "delta": None, "filter": GDPFilter("1")}
+    for change in ({"epsilon": "2"}, {"max_contributions": 5}, {"relation": "replace_one"}, other):
         with pytest.raises(AccountConflict):
             make(**change)
+
+
+def test_a_column_keeps_the_type_it_had_when_the_account_opened(tmp_path: Path) -> None:
+    """Declaring another type later is a conflict, not a declaration that is quietly dropped."""
+    (tmp_path / "p.csv").write_text("id,age\n1,30\n2,40\n")
+    book = tmp_path / "l.db"
+    dm.open(tmp_path / "p.csv", epsilon="1", columns={"age": "real"}, ledger=book)
+    assert dm.open(tmp_path / "p.csv", columns={"age": "real"}, ledger=book).schema.column("age").type == "real"
+    assert dm.open(tmp_path / "p.csv", ledger=book).schema.column("age").type == "real"
+    with pytest.raises(AccountConflict, match="'age' as real"):
+        dm.open(tmp_path / "p.csv", columns={"age": "integer"}, ledger=book)
+
+
+def test_nothing_is_made_for_a_reader(tmp_path: Path) -> None:
+    """Whoever gives no budget opens no account, so a misspelled path does not leave an empty ledger behind."""
+    (tmp_path / "p.csv").write_text("id,age\n1,30\n")
+    with pytest.raises(AccountNotFound, match="budget"):
+        dm.open(tmp_path / "p.csv", ledger=tmp_path / "typo.db")
+    assert not (tmp_path / "typo.db").exists()
+
+
+def test_each_table_of_a_database_has_its_own_account(tmp_path: Path) -> None:
+    """Two tables of one file are two data sets with two names; endings are no part of a name."""
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "Many.DuckDB")) as connection:
+        for table in ("a", "b"):
+            connection.execute(f"CREATE TABLE {table} AS SELECT i, '{table}' AS name FROM range(5) t(i)")
+    names = {
+        dm.open(tmp_path / "Many.DuckDB", table=table, epsilon="1", ledger=tmp_path / "l.db").account.name
+        for table in ("a", "b")
+    }
+    assert names == {"Many.a", "Many.b"}
+
+
+def test_what_cannot_be_opened_says_what_can(source: DuckDBSource, ledger: Ledger) -> None:
+    """Other objects than files and sources, two budgets, an impossible latency: found before anything is opened."""
+    for data in ([[1, 2]], None, object()):
+        with pytest.raises(InputError, match="rows cannot be read from a"):
+            dm.open(data, epsilon="1", name="x", ledger=ledger)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="not both"):
+        dm.open(source, epsilon="1", filter=GDPFilter("1"), name="x", ledger=ledger)
+    assert ledger.accounts() == []
+    with pytest.raises(InputError, match="pad_seconds=-1"):
+        dm.open(source, epsilon="1", name="x", ledger=ledger, pad_seconds=-1)
+
+
+def test_a_person_without_a_login_name_can_open(
+    source: DuckDBSource, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In many containers the user id has no name."""
+
+    def nobody() -> str:
+        raise KeyError("getpwuid(): uid not found: 4711")
+
+    monkeypatch.setattr("getpass.getuser", nobody)
+    assert dm.open(source, epsilon="1", name="x", ledger=ledger).account.opened_by == "unnamed user"
 
 
 def test_without_a_budget_there_must_be_an_account(source: DuckDBSource, ledger: Ledger) -> None:

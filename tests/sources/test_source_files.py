@@ -117,16 +117,16 @@ BROKEN = {
     "empty": ("t.csv", b"", "empty"),
     "header only": ("t.csv", b"a,b\n", "no rows"),
     "header without end": ("t.csv", b"a,b", "no rows"),
-    "short row": ("t.csv", b"a,b\n1\n", "malformed"),
-    "long row": ("t.csv", b"a,b\n1,2,3\n", "malformed"),
-    "open quote": ("t.csv", b'a,b\n"1,2\n', "malformed"),
-    "stray quote": ("t.csv", b'a,b\n1,"x"y\n', "malformed"),
-    "not utf-8": ("t.csv", b"a,b\n1,2\n" * 5000 + b"1,\xff\xfe\n", "malformed"),
+    "short row": ("t.csv", b"a,b\n1\n", "read as a table"),
+    "long row": ("t.csv", b"a,b\n1,2,3\n", "read as a table"),
+    "open quote": ("t.csv", b'a,b\n"1,2\n', "read as a table"),
+    "stray quote": ("t.csv", b'a,b\n1,"x"y\n', "read as a table"),
+    "not utf-8": ("t.csv", b"a,b\n1,2\n" * 5000 + b"1,\xff\xfe\n", "read as a table"),
     "utf-16": ("t.csv", "a,b\n1,2\n".encode("utf-16"), "UTF-8"),
     "not utf-8 header": ("t.csv", b"\xff\xfe,b\n1,2\n", "UTF-8"),
     "binary": ("t.csv", bytes(range(256)) * 40, "UTF-8|printable"),
     "no gzip": ("t.csv.gz", b"a,b\n1,2\n", "gzip"),
-    "cut gzip": ("t.csv.gz", gzip.compress(b"a,b\n" + os.urandom(4000).hex().encode())[:60], "gzip|malformed"),
+    "cut gzip": ("t.csv.gz", gzip.compress(b"a,b\n" + os.urandom(4000).hex().encode())[:60], "gzip|cut short"),
     "same name twice": ("t.csv", b"a,a\n1,2\n", "twice"),
     "same name up to case": ("t.csv", b"a,A\n1,2\n", "up to case"),
     "nameless column": ("t.csv", b"a,,c\n1,2,3\n", "column 2"),
@@ -171,6 +171,9 @@ def test_the_delimiter_is_found_in_the_header_or_told(tmp_path):
     assert DuckDBSource.open(path).schema.names == ("a;b", "c")
     assert DuckDBSource.open(path, delimiter=";").schema.names == ("a", "b,c")
     assert answer(DuckDBSource.open(write(tmp_path / "T.CSV.GZ.csv.gz")), count()) == ((4,),)
+    for wrong in ("::", "", '"', "\n", 7):
+        with pytest.raises(SourceError, match="not one character"):
+            DuckDBSource.open(path, delimiter=wrong)
 
 
 def test_a_directory_is_refused(tmp_path):

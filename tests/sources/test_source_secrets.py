@@ -235,9 +235,10 @@ def test_a_fork_does_not_inherit_the_engine(source):
 
 
 def test_a_closed_source_says_so_like_any_failure(source):
-    """And frees what it held."""
+    """Also to whoever asks which rows it holds, so that a session notices before it pays; and frees what it held."""
     source.close()
-    assert str(caught(lambda: source.aggregate(planned(count(), source.schema)))) == STEPS["aggregate"]
+    for ask in (lambda: source.aggregate(planned(count(), source.schema)), source.content_digest):
+        assert str(caught(ask)) == "the data was closed; open it again"
     gc.collect()
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from dosimeter.events import loss_to_json
 from dosimeter.exact import brief_up, text
-from dosimeter.ledger import Balance
 from dosimeter.notions import Loss
 from dosimeter.notions.words import in_words
 from dosimeter.queries.result import Result
@@ -95,9 +94,3 @@ def _with_error(value: int | Decimal, error: Decimal) -> str:
     shown = Decimal(brief_up(error, 3))
     places = max(0, -int(shown.as_tuple().exponent))
     return f"{value:.{places}f} ± {shown}"
-
-
-def reading(balance: Balance) -> Decimal | None:
-    """The lowest of the account's odometers, where one has a bound."""
-    bounds = [r.bound for r in balance.readings if r.bound is not None]
-    return min(bounds) if bounds else None

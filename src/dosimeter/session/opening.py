@@ -13,12 +13,15 @@ from dosimeter.exact import Number, show
 from dosimeter.ledger import Account, DatasetIdentity, Ledger
 from dosimeter.neighbours import NeighbouringRelation, PrivacyUnit
 from dosimeter.session.defaults import filter_for, odometers_for
-from dosimeter.session.session import Session, Source
+from dosimeter.session.session import Session
 
 if TYPE_CHECKING:
     from dosimeter.adaptive.filter import Filter
+    from dosimeter.queries import Schema
+    from dosimeter.sources import Source
 
 DEFAULT_LEDGER = "dosimeter.db"
+_ENDINGS = (".gz", ".csv", ".tsv", ".parquet", ".pq", ".duckdb", ".ddb", ".db")
 
 
 def open(  # noqa: A001 - dosimeter.open, as people say it
@@ -36,7 +39,7 @@ def open(  # noqa: A001 - dosimeter.open, as people say it
     odometers: Sequence[Any] | None = None,
     name: str | None = None,
     table: str | None = None,
-    columns: Mapping[str, str] | None = None,
+    columns: Schema | Mapping[str, str] | None = None,
     ledger: str | os.PathLike[str] | Ledger = DEFAULT_LEDGER,
     opened_by: str | None = None,
     pad_seconds: Number | None = None,
@@ -58,11 +61,11 @@ def open(  # noqa: A001 - dosimeter.open, as people say it
         max_contributions: rows of one person that one query may use; the others are dropped.
         relation: ``add_remove``, ``replace_one`` or ``zero_out``.
         odometers: of `dosimeter.adaptive.odometers`; a tuned mixture when left out.
-        name: what the data set is called; the file's name without its ending when left out.
+        name: what the data set is called; the file's name without its ending (and the table's) when left out.
         table: of a DuckDB database.
-        columns: the public types of the columns, ``{"age": "integer"}``; inferred from the file when left out, which
-            makes the inferred types public.
-        ledger: the ledger's file (made when missing), or a ledger.
+        columns: the public types of the columns, ``{"age": "integer"}``, or a whole `Schema`; inferred from the file
+            when left out, which makes the inferred types public. They are fixed when the account opens.
+        ledger: the ledger's file (made when there is a budget to write into it), or a ledger.
         opened_by: who opens the account; the login name when left out.
         pad_seconds: see `Session`.
 
@@ -71,12 +74,14 @@ def open(  # noqa: A001 - dosimeter.open, as people say it
         AccountNotFound: no budget was given and the data has no account yet.
         SourceError, InputError, LedgerError: the data, an argument or the ledger is not usable; nothing was changed.
     """
-    source = source_of(data, table=table, columns=columns)
-    book = ledger if isinstance(ledger, Ledger) else open_ledger(ledger)
-    identity = DatasetIdentity(_known_as(data, name), source.content_digest())
     rule = filter
-    if filter is None and any(value is not None for value in (epsilon, delta, rho, mu)):
+    if any(value is not None for value in (epsilon, delta, rho, mu)):
+        if filter is not None:
+            raise InputError("give a budget (epsilon, delta, rho, mu) or a filter, which has its own; not both")
         rule = filter_for(epsilon=epsilon, delta=delta, rho=rho, mu=mu, declared_delta=declared_delta)
+    source = source_of(data, table=table, columns=columns)
+    book = ledger if isinstance(ledger, Ledger) else open_ledger(ledger, create=rule is not None)
+    identity = DatasetIdentity(_known_as(data, name, table), source.content_digest())
     account = book.find(identity)
     if rule is not None:
         unit = PrivacyUnit(user, max_contributions)
@@ -87,11 +92,7 @@ def open(  # noqa: A001 - dosimeter.open, as people say it
             f"{show(identity.name)} has no account in this ledger yet; give a budget, as in epsilon='1', delta='1e-6'"
         )
     session = Session(book, account, source, pad_seconds=pad_seconds)
-    if gone := sorted(set(session.schema.names) - set(source.schema.names)):
-        raise InputError(
-            f"the account was opened with column {show(gone[0])}, which this data no longer has; "
-            "bring the column back, or open the data as another data set"
-        )
+    _require_columns(session.schema, source.schema, columns)
     return session
 
 
@@ -100,7 +101,10 @@ def open_ledger(path: str | os.PathLike[str], *, create: bool = True) -> Ledger:
     from dosimeter.stores.sqlite import SQLiteStore
 
     if not create and not Path(path).exists():
-        raise AccountNotFound(f"there is no ledger at {os.fspath(path)!r}; open an account first, or give its path")
+        raise AccountNotFound(
+            f"there is no ledger at {show(os.fspath(path))}; give its path, or open an account with a budget, as in "
+            "epsilon='1', delta='1e-6'"
+        )
     return Ledger(SQLiteStore(path))
 
 
@@ -117,7 +121,7 @@ def _open(
 ) -> Account:
     if unit.column is not None:
         source.schema.column(unit.column)
-    who = opened_by or getpass.getuser()
+    who = opened_by or _login_name()
     readers = tuple(odometers) if odometers is not None else odometers_for(rule)
 
     def enter(terms: dict[str, Any] | None) -> Account:
@@ -134,16 +138,37 @@ def _open(
     return enter(None)
 
 
+def _require_columns(kept: Schema, given: Schema, declared: Schema | Mapping[str, str] | None) -> None:
+    """The columns fixed when the account opened are there, and are not declared as something else now."""
+    if gone := sorted(set(kept.names) - set(given.names)):
+        raise InputError(
+            f"the account was opened with column {show(gone[0])}, which this data no longer has; "
+            "bring the column back, or open the data as another data set"
+        )
+    said = () if declared is None else declared if isinstance(declared, Mapping) else declared.names
+    for name in set(said) & set(kept.names):
+        if given.column(name) != kept.column(name):
+            raise AccountConflict(
+                f"the account was opened with column {show(name)} as {kept.column(name).type}, and that is fixed; "
+                "leave its type out"
+            )
+
+
 def identity_of(
     data: str | os.PathLike[str] | Source, *, name: str | None = None, table: str | None = None
 ) -> DatasetIdentity:
     """Which data this is: its declared name and the digest of its content."""
-    return DatasetIdentity(_known_as(data, name), source_of(data, table=table).content_digest())
+    return DatasetIdentity(_known_as(data, name, table), source_of(data, table=table).content_digest())
 
 
-def source_of(data: Any, *, table: str | None = None, columns: Mapping[str, str] | None = None) -> Source:
+def source_of(data: Any, *, table: str | None = None, columns: Schema | Mapping[str, str] | None = None) -> Source:
     """The rows behind a path; a source is returned as it is."""
     if not isinstance(data, str | os.PathLike):
+        if not all(hasattr(data, part) for part in ("schema", "content_digest", "aggregate")):
+            raise InputError(
+                f"rows cannot be read from a {type(data).__name__}; give the path of a file, or make a source of "
+                "Python values with dosimeter.sources.DuckDBSource.from_rows(columns, rows)"
+            )
         source: Source = data
         return source
     from dosimeter.sources.duckdb import DuckDBSource
@@ -151,12 +176,20 @@ def source_of(data: Any, *, table: str | None = None, columns: Mapping[str, str]
     return DuckDBSource.open(data, table=table, columns=columns)
 
 
-def _known_as(data: Any, name: str | None) -> str:
+def _known_as(data: Any, name: str | None, table: str | None) -> str:
     if name is not None:
         return name
     if not isinstance(data, str | os.PathLike):
-        raise InputError("a source without a file needs a name: open(source, name='patients')")
-    stem = Path(data).name
-    for ending in (".gz", ".csv", ".parquet", ".duckdb", ".db"):
-        stem = stem.removesuffix(ending)
-    return stem
+        raise InputError("rows without a file need a name: open(source, name='patients')")
+    stem = Path(os.fsdecode(data)).name
+    for ending in _ENDINGS:
+        if stem.lower().endswith(ending) and len(stem) > len(ending):
+            stem = stem[: -len(ending)]
+    return stem if table is None else f"{stem}.{table}"
+
+
+def _login_name() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # a user id without a name, as in many containers
+        return "unnamed user"

@@ -8,10 +8,11 @@ process or another, completes the same reservation or replays the same answer, a
 from __future__ import annotations
 
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, Protocol
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
 
 from dosimeter.errors import QueryRefused
-from dosimeter.exact import Number
+from dosimeter.exact import Number, amount
 from dosimeter.ledger import (
     Account,
     Balance,
@@ -24,30 +25,13 @@ from dosimeter.ledger import (
     Statement,
 )
 from dosimeter.queries import Plan, Price, Query, Result, Schema, plan
-from dosimeter.session.answer import Answer, reading
+from dosimeter.session.answer import Answer
+from dosimeter.session.words import left_in_words, loss_in_words, reading
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dosimeter.ledger import AuditReport
     from dosimeter.mechanisms.entropy import Entropy
-
-
-class Source(Protocol):
-    """Where rows live. `aggregate` is the only verb that touches them on behalf of an analyst."""
-
-    @property
-    def schema(self) -> Schema:
-        """The public columns."""
-        ...
-
-    def content_digest(self) -> str:
-        """Identifies the logical content; secret, never shown."""
-        ...
-
-    def aggregate(self, plan: Plan) -> Sequence[Sequence[int]]:
-        """The exact whole numbers of a plan, one sequence per part. Its errors never quote a row."""
-        ...
+    from dosimeter.sources.port import Source
 
 
 class Session:
@@ -60,7 +44,8 @@ class Session:
         account: pays.
         source: answers.
         entropy: draws the noise; the operating system's by default. Another one is for tests.
-        pad_seconds: answer only at multiples of so many seconds, so that timing tells nothing; None to answer at once.
+        pad_seconds: answer only at multiples of so many seconds, at most 3600, so that timing tells nothing; None to
+            answer at once.
     """
 
     def __init__(
@@ -76,10 +61,15 @@ class Session:
         self.account = account
         self._source = source
         self._entropy = entropy
-        self._pad_seconds = pad_seconds
+        self._pad_seconds = None if pad_seconds is None else amount(pad_seconds, "pad_seconds", largest=Decimal(3600))
 
     def __repr__(self) -> str:
         return f"Session(account={self.account.name!r}, filter={self.account.filter.kind!r})"
+
+    def __str__(self) -> str:
+        balance = self.balance()
+        lines = [f"{self.account.name}: left {left_in_words(balance.remaining)}", loss_in_words(reading(balance))]
+        return "\n".join(line for line in lines if line)
 
     @property
     def schema(self) -> Schema:
@@ -141,6 +131,7 @@ class Session:
         Args:
             query: the question.
             request: names this request. Give a new name to have fresh noise drawn and paid for; reuse one to retry.
+                When left out, the question, its price and the rows name it.
             price: epsilon, epsilon and delta, rho, mu, or within and confidence, as in `plan`.
 
         Raises:
@@ -150,8 +141,9 @@ class Session:
             SourceError: the rows could not be read. The charge stays; asking again completes it, free.
         """
         planned = self.plan(query, **price)
+        same = self._name(planned)  # fails where the rows are out of reach, so that nothing is paid for in vain
         with self._latency():
-            return self._answer(planned, request or self._name(planned))
+            return self._answer(planned, same if request is None else request)
 
     def balance(self) -> Balance:
         """Where the account stands: spent, remaining, and what its odometers read."""

@@ -20,8 +20,10 @@ def read_header(path: Path, delimiter: str | None = None) -> tuple[tuple[str, ..
     """The column names of a CSV file, and its delimiter: the one that gives the header most fields, else a comma.
 
     Raises:
-        SourceError: the file is empty, is not text, has no row below its header, or its names are not distinct.
+        SourceError: the file is empty or not text, its names are not distinct, or the delimiter is not one.
     """
+    if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n\0'):
+        raise SourceError(f"delimiter={show(delimiter)} is not one character such as ';'")
     first = _first_lines(path)
     if first is None:
         raise SourceError("the file could not be read as text in UTF-8; a .csv.gz file must be compressed with gzip")

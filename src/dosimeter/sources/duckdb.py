@@ -33,6 +33,7 @@ class DuckDBSource:
         self._schema = schema
         self._digest = digest
         self._process = os.getpid()
+        self._closed = False
         self._lock = threading.Lock()
 
     @classmethod
@@ -72,7 +73,12 @@ class DuckDBSource:
         return self._schema
 
     def content_digest(self) -> str:
-        """What identifies the rows, in hex: the same for a copy, another order, or another format of the file."""
+        """What identifies the rows, in hex: the same for a copy, another order, or another format of the file.
+
+        Raises:
+            SourceError: the source was closed, or opened by another process, and cannot answer.
+        """
+        self._require_open()
         return self._digest
 
     def aggregate(self, plan: Plan) -> Aggregates:
@@ -87,8 +93,7 @@ class DuckDBSource:
         """The exact numbers of a frame: one tuple per measure, one number per cell. They are private."""
         from sqlglot import exp
 
-        if os.getpid() != self._process:
-            raise SourceError("the data was opened in another process; open it again in this one")
+        self._require_open()
         if missing := sorted({column.name for column in frame.columns} - set(self._schema.names)):
             raise SourceError(f"the data has no column {show(missing[0])}; plan the query with this source's schema")
         statement = sql_of(frame, exp.to_table(TABLE), "duckdb", self._schema)
@@ -102,7 +107,14 @@ class DuckDBSource:
     def close(self) -> None:
         """Free the memory. The source cannot be used afterwards."""
         with self._lock:
+            self._closed = True
             self._connection.close()
+
+    def _require_open(self) -> None:
+        if os.getpid() != self._process:
+            raise SourceError("the data was opened in another process; open it again in this one")
+        if self._closed:
+            raise SourceError("the data was closed; open it again")
 
 
 def _arranged(frame: Frame, rows: list[tuple[Any, ...]]) -> Aggregates:

@@ -15,7 +15,9 @@ T = TypeVar("T")
 
 STEPS: Final = {
     "open": "the data could not be opened: the file is missing, unreadable, or not of the kind its name says",
-    "read": "the data could not be read as a table: it is malformed, or it is not text in UTF-8",
+    "read": "the data could not be read as a table. In a CSV file, look for rows with too few or too many cells, "
+    "quotes that are not closed, line ends of two kinds, cells of more than 2 MB, text that is not UTF-8, or "
+    "compressed text that is cut short",
     "load": "the data could not be loaded: it may not fit in memory",
     "digest": "the content digest could not be computed",
     "aggregate": "the aggregation failed in the engine; what was charged stays charged. Ask the steward to check that "
