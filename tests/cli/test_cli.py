@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+import dosimeter as dm
 from dosimeter.cli.app import app
 
 RUNNER = CliRunner()
@@ -111,9 +112,15 @@ def test_every_question_has_words(words: tuple[str, ...]) -> None:
         (("ask", "people.csv", "count", "spend", "--epsilon", "0.1"), "takes no column"),
         (("ask", "people.csv", "median", "age", "--epsilon", "0.1"), "median"),
         (("ask", "people.csv", "sum", "--epsilon", "0.1"), "needs a column"),
-        (("ask", "people.csv", "sum", "spend", "--epsilon", "0.1"), "bounds"),
+        (("ask", "people.csv", "sum", "spend", "--epsilon", "0.1"), "sum spend --lower 0 --upper 50"),
+        (("ask", "people.csv", "mean", "spend", "--lower", "0", "--epsilon", "0.1"), "mean spend --lower 0 --upper 50"),
+        (("ask", "people.csv", "histogram", "age", "--epsilon", "0.1"), "--edges 0,18,65,100"),
+        (("ask", "people.csv", "histogram", "age", "--edges", "0,,5", "--epsilon", "0.1"), "edge=''"),
+        (("ask", "people.csv", "count", "--lower", "5", "--epsilon", "0.1"), "--where"),
+        (("ask", "people.csv", "count", "--edges", "5,6", "--epsilon", "0.1"), "histogram"),
+        (("ask", "people.csv", "count", "--request", "", "--epsilon", "0.1"), "request id"),
         (("ask", "people.csv", "sum", "spnd", "--lower", "0", "--upper", "1", "--epsilon", "0.1"), "spend"),
-        (("ask", "people.csv", "count", "--by", "sex", "--epsilon", "0.1"), "keys"),
+        (("ask", "people.csv", "count", "--by", "sex", "--epsilon", "0.1"), "--by sex=a,b"),
         (("ask", "people.csv", "count", "--by", "age=x", "--epsilon", "0.1"), "whole number"),
         (("ask", "people.csv", "count", "--by", "sex=[F", "--epsilon", "0.1"), "JSON"),
         (("ask", "people.csv", "count", "--where", "age >", "--epsilon", "0.1"), "age"),
@@ -192,7 +199,8 @@ def test_steward_decisions_are_shown_for_ever(place: Path) -> None:
 
 
 def test_help_teaches() -> None:
-    """The command alone lists the commands; each has help with an explanation of its options."""
+    """The command alone lists the commands; each has help with an explanation of its options; it knows its version."""
+    assert run("--version") == f"dosimeter {dm.__version__}\n"
     assert "audit" in RUNNER.invoke(app, []).output
     for command in ("open", "ask", "quote", "remaining", "statement", "audit", "plot", "demo", "reset"):
         assert "--json" in run(command, "--help")
@@ -204,6 +212,33 @@ def test_the_ledger_may_stand_in_the_environment(place: Path, monkeypatch: pytes
     run(*OPEN)
     assert (place / "other.db").exists()
     assert run_json("remaining")["spent"]["rho"] == "0"
+
+
+def test_what_was_refused_is_not_shown_as_charged() -> None:
+    """The statement says what a refused question would have cost, in another column than what was paid."""
+    run(*OPEN)
+    run("ask", "people.csv", "count", "--epsilon", "9", code=3)
+    said = run("statement")
+    assert "nothing" in said
+    assert "refused" in said
+    run("statement", "--html", "page.html")
+    page = Path("page.html").read_text()
+    assert "<td>nothing</td><td>refused (rho 8.99" in page
+    assert "Declared because" not in page
+    assert "Epoch" not in page
+
+
+def test_an_output_that_cannot_be_written_is_no_internal_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk behind the standard output: the sentence says that asking again is free."""
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    run(*OPEN)
+    monkeypatch.setattr("typer.echo", full)
+    said = run("ask", "people.csv", "count", "--epsilon", "0.1", code=1)
+    assert "No space left on device" in said
+    assert "asking again is free" in said
 
 
 def test_markup_in_a_question_is_not_obeyed() -> None:

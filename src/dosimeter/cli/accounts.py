@@ -9,9 +9,8 @@ import typer
 
 from dosimeter.cli import options as o
 from dosimeter.cli.base import app
-from dosimeter.cli.output import emit, quantities, speaks_plainly, table, write
+from dosimeter.cli.output import emit, speaks_plainly, table, write
 from dosimeter.exact import brief_up
-from dosimeter.notions.words import in_words
 
 if TYPE_CHECKING:
     from dosimeter.ledger import Account, Ledger
@@ -72,6 +71,8 @@ def open_account(  # noqa: PLR0917 - one parameter per option
 @speaks_plainly
 def accounts(ledger: o.LedgerPath = o.DEFAULT_LEDGER, as_json: o.AsJson = False) -> None:
     """List the accounts of a ledger."""
+    from dosimeter.session.words import left_in_words
+
     book = _ledger(ledger)
     found = [(account, book.balance(account)) for account in book.accounts()]
     if as_json:
@@ -80,7 +81,7 @@ def accounts(ledger: o.LedgerPath = o.DEFAULT_LEDGER, as_json: o.AsJson = False)
     table(
         "Accounts",
         ["name", "id", "filter", "epoch", "left"],
-        [[a.name, a.id, a.filter.kind, str(a.epoch), quantities(b.remaining)] for a, b in found],
+        [[a.name, a.id, a.filter.kind, str(a.epoch), left_in_words(b.remaining)] for a, b in found],
     )
 
 
@@ -104,7 +105,9 @@ def remaining(
             }
         )
         return
-    typer.echo(f"{chosen.name}: left {quantities(balance.remaining)}")
+    from dosimeter.session.words import left_in_words
+
+    typer.echo(f"{chosen.name}: left {left_in_words(balance.remaining)}")
     for line in balance.readings:
         said = f"at most epsilon {brief_up(line.bound, 4)}" if line.bound is not None else f"no bound ({line.why_not})"
         about = "privacy loss so far" if line.semantics == "loss" else "a run stopped now"
@@ -133,7 +136,8 @@ def statement(
     if as_json:
         emit(made.to_json())
         return
-    from dosimeter.report.statement import promise
+    from dosimeter.report.statement import charged, moment, promise, status
+    from dosimeter.session.words import left_in_words, spent_in_words
 
     typer.echo(f"{made.account.name}, epoch {made.account.epoch}: {promise(made.guarantee)}")
     if len(made.epochs) > 1:
@@ -141,14 +145,14 @@ def statement(
     table(
         "Decisions",
         ["no.", "when", "what", "who", "why"],
-        [[str(d.seq), d.at, d.kind, d.by or "", d.reason or d.name or ""] for d in made.decisions],
+        [[str(d.seq), moment(d.at), d.kind, d.by or "", d.reason or d.name or ""] for d in made.decisions],
     )
     table(
         "Queries",
         ["no.", "when", "question", "charge", "status"],
-        [[str(e.entry), e.requested_at, e.description, in_words(e.loss), e.status] for e in made.entries],
+        [[str(e.entry), moment(e.requested_at), e.description, charged(e), status(e)] for e in made.entries],
     )
-    typer.echo(f"spent {quantities(made.spent)}; left {quantities(made.remaining)}")
+    typer.echo(f"spent {spent_in_words(made.spent)}; left {left_in_words(made.remaining)}")
     typer.echo(f"head {made.head}")
 
 
@@ -299,10 +303,11 @@ def _show_account(session: Session, as_json: bool) -> None:
         emit({**session.account.to_json(), "spent": balance.spent, "remaining": balance.remaining})
         return
     from dosimeter.report.statement import promise
+    from dosimeter.session.words import left_in_words
 
     account = session.account
     unit = account.unit
     who = "one row" if unit.column is None else f"one {unit.column}, up to {unit.max_contributions} rows each"
     typer.echo(f"{account.name} (account {account.id})")
     typer.echo(f"promise: {promise(account.filter.guarantee())}, protecting {who}, under {account.relation}")
-    typer.echo(f"left: {quantities(balance.remaining)}")
+    typer.echo(f"left: {left_in_words(balance.remaining)}")

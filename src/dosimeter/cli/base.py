@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
+
+from dosimeter import __version__
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -15,3 +19,18 @@ app = typer.Typer(
     "account goes on. Everything is in the ledger file, and `audit` proves it.\n\n"
     "Start with: dosimeter demo",
 )
+
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"dosimeter {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Options of the command itself."""

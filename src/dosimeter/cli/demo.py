@@ -13,9 +13,8 @@ from itertools import count as numbers
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dosimeter.cli.output import emit, quantities
+from dosimeter.cli.output import emit
 from dosimeter.errors import InputError, QueryRefused
-from dosimeter.exact import brief_up
 
 if TYPE_CHECKING:
     from dosimeter.queries import Query
@@ -76,8 +75,9 @@ def analyse(talk: Conversation) -> None:
     talk.say(f"The largest plan pays all but {largest} %; the dearest one with enough people leaves them {other} %.")
 
     talk.say("Compare doctor visits, and spend more only while the two error bars overlap.")
-    rho = Decimal("0.002")
-    for attempt in range(3):
+    for attempt, rho in enumerate(("0.002", "0.004", "0.008"), start=1):
+        if attempt > 1:
+            talk.say("The bars overlap: ask again at twice the price.")
         means = [
             talk.ask(
                 f"Visits a year where people pay {plan} %?",
@@ -87,11 +87,10 @@ def analyse(talk: Conversation) -> None:
             for plan in (largest, other)
         ]
         if abs(means[0].value - means[1].value) > means[0].error + means[1].error:
-            tries = "one try" if attempt == 0 else f"{attempt + 1} tries"
-            talk.say(f"The bars no longer overlap after {tries}: sure enough, stop here.")
+            talk.say(f"The bars do not overlap (attempt {attempt}): sure enough, stop here.")
             break
-        talk.say("The bars overlap: ask again at twice the price.")
-        rho *= 2
+    else:
+        talk.say("The bars still overlap, and a sharper answer would cost too much of the budget: leave it there.")
 
     ages = [
         talk.ask(
@@ -160,6 +159,8 @@ class Conversation:
 
     def ask(self, why: str, query: Query, **price: Any) -> Any:
         """Ask and show question, mechanism, answer, what is left and the odometer. A refusal is shown, not raised."""
+        from dosimeter.session.words import left_in_words, loss_in_words
+
         plan = self.session.plan(query, **price)
         number = next(self._numbers)
         if not self._quiet:
@@ -179,12 +180,8 @@ class Conversation:
         if not self._quiet:
             for line in str(answer).splitlines():
                 _print(f"    {line}")
-            bound = (
-                ""
-                if answer.odometer is None
-                else f"; privacy loss so far at most epsilon {brief_up(answer.odometer, 4)}"
-            )
-            _print(f"    left: {quantities(answer.remaining)}{bound}")
+            _print(f"    left: {left_in_words(answer.remaining)}")
+            _print(f"    {loss_in_words(answer.odometer)}")
         return answer
 
 

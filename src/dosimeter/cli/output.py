@@ -12,7 +12,6 @@ from typing import Any, Final, ParamSpec, TypeVar
 import typer
 
 from dosimeter.errors import DosimeterError, InputError, QueryRefused
-from dosimeter.exact import brief_down
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -38,11 +37,6 @@ def table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]]) -> 
     for row in rows:
         built.add_row(*(Text(cell) for cell in row))
     Console().print(built)
-
-
-def quantities(values: dict[str, str]) -> str:
-    """Amounts by name, short and rounded down, for a line of text."""
-    return ", ".join(f"{name} {brief_down(value)}" for name, value in values.items())
 
 
 def write(path: Path, content: str) -> None:
@@ -74,6 +68,13 @@ def speaks_plainly(command: Callable[P, R]) -> Callable[P, R]:
         except KeyboardInterrupt:
             code, numbers, kind = FAILED, {}, "Interrupted"
             error = "interrupted; what was charged stays charged, and asking the same again completes it free"
+        except BrokenPipeError:
+            raise  # the reader went away, as in `dosimeter statement | head`: nothing to say, nobody to say it to
+        except OSError as caught:
+            code, numbers, kind = FAILED, {}, "SystemError"
+            error = (
+                f"{caught.strerror or 'the system failed'}; what was charged stays charged, and asking again is free"
+            )
         except Exception as caught:
             code, numbers, kind = FAILED, {}, "InternalError"
             error = f"an internal error ({type(caught).__name__}); what was charged stays charged. Please report it"

@@ -9,9 +9,8 @@ import typer
 
 from dosimeter.cli import options as o
 from dosimeter.cli.base import app
-from dosimeter.cli.output import emit, quantities, speaks_plainly
+from dosimeter.cli.output import emit, speaks_plainly
 from dosimeter.cli.question import Words, build
-from dosimeter.exact import brief_up
 from dosimeter.notions.words import in_words
 
 if TYPE_CHECKING:
@@ -57,11 +56,12 @@ def ask(  # noqa: PLR0917 - one parameter per option
     if as_json:
         emit(answer.to_json())
         return
-    typer.echo(answer.question)
-    typer.echo(str(answer))
-    typer.echo(f"left: {quantities(answer.remaining)}")
+    from dosimeter.session.words import left_in_words, loss_in_words
+
+    for line in (answer.question, str(answer), f"left: {left_in_words(answer.remaining)}"):
+        typer.echo(line)
     if answer.odometer is not None:
-        typer.echo(f"privacy loss so far: at most epsilon {brief_up(answer.odometer, 4)}")
+        typer.echo(loss_in_words(answer.odometer))
 
 
 @app.command()
@@ -111,12 +111,14 @@ def quote(  # noqa: PLR0917 - one parameter per option
             }
         )
         return
+    from dosimeter.session.words import left_in_words
+
     typer.echo(plan.describe())
     typer.echo(f"charge: {in_words(quoted.loss)}")
     if quoted.remaining_after is not None:
-        typer.echo(f"fits; left afterwards: {quantities(quoted.remaining_after)}")
+        typer.echo(f"fits; left afterwards: {left_in_words(quoted.remaining_after)}")
     else:
-        typer.echo(f"does not fit; left: {quantities(quoted.remaining)}")
+        typer.echo(f"does not fit; left: {left_in_words(quoted.remaining)}")
 
 
 def _session(data: str, ledger: Path, name: str | None, table: str | None) -> Session:

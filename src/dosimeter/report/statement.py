@@ -10,37 +10,38 @@ from importlib import resources
 from string import Template
 from typing import TYPE_CHECKING
 
-from dosimeter.exact import brief_down, brief_up
+from dosimeter.exact import brief_up
 from dosimeter.notions import Loss
 from dosimeter.notions.words import in_words
 from dosimeter.report.chart import style
 from dosimeter.report.figure import svg
 from dosimeter.report.trace import odometer_figure
+from dosimeter.session.words import left_in_words, spent_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dosimeter.ledger import Statement
+    from dosimeter.ledger import Entry, Statement
 
 
 def html(statement: Statement) -> str:
     """The page. Everything on it is public."""
     account = statement.account
     unit = account.unit
-    who = "one row" if unit.column is None else f"one {unit.column}, at most {unit.max_contributions} rows each"
+    who = "one row" if unit.column is None else f"one {unit.column}, with up to {unit.max_contributions} rows"
     facts = [
         ("Data set", account.name),
         ("Account", account.id),
-        ("Opened", f"{_when(account.opened_at)} UTC by {account.opened_by}"),
-        ("Protects", f"{who} ({str(account.relation).replace('_', ' ')})"),
+        ("Opened", f"{moment(account.opened_at)} UTC by {account.opened_by}"),
+        ("Protects", f"{who}, under {account.relation}"),
         ("Filter", account.filter.kind),
         ("Promise of this epoch", promise(statement.guarantee)),
     ]
     if len(statement.epochs) > 1:
         facts.append((f"Promise of all {len(statement.epochs)} epochs", promise(statement.guarantee_of_all_epochs)))
     facts += [
-        ("Spent", ", ".join(f"{name} {brief_up(value)}" for name, value in statement.spent.items())),
-        ("Left", ", ".join(f"{name} {brief_down(value)}" for name, value in statement.remaining.items())),
+        ("Spent", spent_in_words(statement.spent)),
+        ("Left", left_in_words(statement.remaining)),
         ("Head of the chain", statement.head),
     ]
     readings = [
@@ -52,18 +53,21 @@ def html(statement: Statement) -> str:
         )
         for reading in statement.readings
     ]
-    decisions = [(str(d.seq), _when(d.at), d.kind, d.by or "", d.reason or d.name or "") for d in statement.decisions]
-    entries = [
-        (
-            str(entry.entry),
-            _when(entry.requested_at),
-            entry.description,
-            in_words(entry.loss) if entry.status in {"reserved", "settled"} else f"nothing ({entry.status})",
-            entry.status + (f" by {entry.voided_by}: {entry.void_reason}" if entry.void_reason else ""),
-            "; ".join(entry.declared_reasons),
-        )
-        for entry in statement.entries
-    ]
+    decisions = [(str(d.seq), moment(d.at), d.kind, d.by or "", d.reason or d.name or "") for d in statement.decisions]
+    columns = {
+        "No.": [str(entry.entry) for entry in statement.entries],
+        "When": [moment(entry.requested_at) for entry in statement.entries],
+        "Epoch": [str(entry.epoch) for entry in statement.entries],
+        "Question": [entry.description for entry in statement.entries],
+        "Charged": [charged(entry) for entry in statement.entries],
+        "Status": [status(entry) for entry in statement.entries],
+        "Declared because": ["; ".join(entry.declared_reasons) for entry in statement.entries],
+    }
+    if len(statement.epochs) == 1:
+        del columns["Epoch"]
+    if not any(columns["Declared because"]):
+        del columns["Declared because"]
+    entries = list(zip(*columns.values(), strict=True))
     page = resources.files(__package__).joinpath("statement.html").read_text(encoding="utf-8")
     return Template(page).substitute(
         title=escape(f"Privacy statement of {account.name}"),
@@ -72,7 +76,8 @@ def html(statement: Statement) -> str:
         figure=svg(odometer_figure(statement), standalone=False),
         readings=_rows(readings) or '<tr><td colspan="4">This account was opened without odometers.</td></tr>',
         decisions=_rows(decisions),
-        entries=_rows(entries) or '<tr><td colspan="6">Nothing has been asked yet.</td></tr>',
+        names="".join(f"<th>{name}</th>" for name in columns),
+        entries=_rows(entries) or f'<tr><td colspan="{len(columns)}">Nothing has been asked yet.</td></tr>',
     )
 
 
@@ -81,8 +86,21 @@ def promise(loss: Loss) -> str:
     return f"{loss.notion}: {in_words(loss, 12)}"
 
 
-def _when(stamp: str) -> str:
-    """To the second; the entry keeps the rest."""
+def charged(entry: Entry) -> str:
+    """What an entry cost: nothing where it was refused, or voided before rows were read."""
+    return in_words(entry.loss) if entry.status in {"reserved", "settled"} else "nothing"
+
+
+def status(entry: Entry) -> str:
+    """What became of an entry; for one that cost nothing also what it would have cost, and who voided it and why."""
+    if entry.status in {"reserved", "settled"}:
+        return entry.status
+    voided = f" by {entry.voided_by}: {entry.void_reason}" if entry.void_reason else ""
+    return f"{entry.status} ({in_words(entry.loss)}){voided}"
+
+
+def moment(stamp: str) -> str:
+    """A time stamp to the second; the entry keeps the rest."""
     return stamp.partition(".")[0].replace("T", " ")
 
 
