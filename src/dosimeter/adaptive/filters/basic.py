@@ -6,28 +6,20 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar, final
 
-from dosimeter.adaptive.filters.intrinsic import pure_rho, twice
-from dosimeter.adaptive.filters.sums import SumFilter, require_sums
+from dosimeter.adaptive.filters.intrinsic import ClockedState, pure_rho
+from dosimeter.adaptive.filters.sums import SumFilter
 from dosimeter.exact import ONE, ZERO, add_up, amount, multiply_up
 from dosimeter.notions import ApproxDP
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class BasicState:
+class BasicState(ClockedState):
     """Running sums over the admitted queries: epsilons, deltas, and their cost in zCDP (for odometers)."""
 
     epsilon: Decimal = ZERO
     delta: Decimal = ZERO
     rho: Decimal = ZERO
-
-    def __post_init__(self) -> None:
-        require_sums(self)
-
-    @property
-    def intrinsic_time(self) -> Decimal:
-        """V = 2 sum rho, rounded up."""
-        return twice(self.rho)
 
 
 @final

@@ -4,22 +4,40 @@ from __future__ import annotations
 
 from decimal import Decimal
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
+from dosimeter.adaptive.filters.sums import require_sums
 from dosimeter.enclosure import ball, down, precision
 from dosimeter.exact import LARGEST, ZERO, multiply_down, multiply_up, sqrt_down
 from dosimeter.notions import PureDP
 from dosimeter.notions.convert import pure_to_zcdp
 
 
+class ClockedState:
+    """A state that keeps sums, the rho of its queries among them; checked whenever one is built."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def rho(self) -> Decimal:
+            """The sum of the rhos of the admitted queries, rounded up."""
+            ...
+
+    def __post_init__(self) -> None:
+        require_sums(self)
+
+    @property
+    def intrinsic_time(self) -> Decimal:
+        """V = 2 sum rho, rounded up."""
+        return multiply_up(self.rho, 2)
+
+
 @lru_cache(maxsize=4096)
 def pure_rho(epsilon: Decimal) -> Decimal:
     """The rho of an epsilon-DP query: epsilon tanh(epsilon/2), rounded up."""
     return pure_to_zcdp(PureDP(epsilon)).rho
-
-
-def twice(rho: Decimal) -> Decimal:
-    """2 rho, rounded up."""
-    return multiply_up(rho, 2)
 
 
 @lru_cache(maxsize=256)

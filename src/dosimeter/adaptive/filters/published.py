@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import ClassVar, final
 
-from dosimeter.adaptive.filters.intrinsic import pure_rho, twice
-from dosimeter.adaptive.filters.sums import SumFilter, left, read_declared, require_sums
+from dosimeter.adaptive.filters.intrinsic import ClockedState, pure_rho
+from dosimeter.adaptive.filters.sums import SumFilter, left, read_declared
 from dosimeter.exact import ZERO, add_up, amount, multiply_up, sqrt_down
 from dosimeter.notions import ApproxDP
 from dosimeter.notions.convert import largest_square_sum_for_approx
@@ -19,20 +19,12 @@ from dosimeter.notions.convert import largest_square_sum_for_approx
 
 @final
 @dataclass(frozen=True, slots=True)
-class SquaresState:
+class SquaresState(ClockedState):
     """Running sums over the admitted queries: squares of epsilon, deltas, and their cost in zCDP (for odometers)."""
 
     sum_of_squares: Decimal = ZERO
     delta: Decimal = ZERO
     rho: Decimal = ZERO
-
-    def __post_init__(self) -> None:
-        require_sums(self)
-
-    @property
-    def intrinsic_time(self) -> Decimal:
-        """V = 2 sum rho, rounded up; never above the sum of squares but for rounding."""
-        return twice(self.rho)
 
 
 @final

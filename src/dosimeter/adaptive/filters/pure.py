@@ -6,32 +6,24 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar, final
 
-from dosimeter.adaptive.filters.intrinsic import pure_rho, twice
-from dosimeter.adaptive.filters.sums import SumFilter, require_sums
+from dosimeter.adaptive.filters.intrinsic import ClockedState, pure_rho
+from dosimeter.adaptive.filters.sums import SumFilter
 from dosimeter.exact import ZERO, add_up, amount, multiply_up
 from dosimeter.notions import PureDP
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class PureState:
+class PureState(ClockedState):
     """Running sums over the admitted queries: their epsilons, and what they cost in zCDP (for odometers)."""
 
     epsilon: Decimal = ZERO
     rho: Decimal = ZERO
 
-    def __post_init__(self) -> None:
-        require_sums(self)
-
     @property
     def delta(self) -> Decimal:
         """Pure queries never fail."""
         return ZERO
-
-    @property
-    def intrinsic_time(self) -> Decimal:
-        """V = 2 sum rho, rounded up."""
-        return twice(self.rho)
 
 
 @final

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, ClassVar, final
 
-from dosimeter.adaptive.filters.intrinsic import pure_rho, twice
-from dosimeter.adaptive.filters.sums import SumFilter, require_sums
+from dosimeter.adaptive.filters.intrinsic import ClockedState, pure_rho
+from dosimeter.adaptive.filters.sums import SumFilter
 from dosimeter.enclosure import ball, enclose, up
 from dosimeter.errors import InputError
 from dosimeter.exact import ZERO, add_up, amount, divide_down, multiply_up, show, subtract_up
@@ -22,21 +22,13 @@ LARGEST_DELTA = Decimal("0.367879441171442321595523770161")  # 1/e, rounded down
 
 @final
 @dataclass(frozen=True, slots=True)
-class RogersState:
+class RogersState(ClockedState):
     """Running sums over the admitted queries: squares, drifts epsilon (e^epsilon - 1)/2, deltas, and rhos."""
 
     sum_of_squares: Decimal = ZERO
     drift: Decimal = ZERO
     delta: Decimal = ZERO
     rho: Decimal = ZERO
-
-    def __post_init__(self) -> None:
-        require_sums(self)
-
-    @property
-    def intrinsic_time(self) -> Decimal:
-        """V = 2 sum rho, rounded up."""
-        return twice(self.rho)
 
 
 @final

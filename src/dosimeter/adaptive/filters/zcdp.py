@@ -6,27 +6,19 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar, final
 
-from dosimeter.adaptive.filters.intrinsic import twice
-from dosimeter.adaptive.filters.sums import SumFilter, require_sums
+from dosimeter.adaptive.filters.intrinsic import ClockedState
+from dosimeter.adaptive.filters.sums import SumFilter
 from dosimeter.exact import ONE, ZERO, add_up, amount, multiply_up
 from dosimeter.notions import ZCDP
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class ZCDPState:
+class ZCDPState(ClockedState):
     """Running sums over the admitted queries: rhos and deltas."""
 
     rho: Decimal = ZERO
     delta: Decimal = ZERO
-
-    def __post_init__(self) -> None:
-        require_sums(self)
-
-    @property
-    def intrinsic_time(self) -> Decimal:
-        """V = 2 sum rho, rounded up."""
-        return twice(self.rho)
 
 
 class ConcentratedSumFilter(SumFilter[ZCDPState, ZCDP]):

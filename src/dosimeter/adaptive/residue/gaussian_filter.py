@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, final
 
-from dosimeter.adaptive.filters.intrinsic import twice
-from dosimeter.adaptive.filters.sums import left, require_sums
+from dosimeter.adaptive.filters.intrinsic import ClockedState
+from dosimeter.adaptive.filters.sums import left
 from dosimeter.adaptive.residue.prices import RULE, gaussian_price
 from dosimeter.adaptive.residue.profile_filter import QUERIES, ProfileFilter, read_queries, read_rule, read_slack
 from dosimeter.enclosure import ball, down, enclose
@@ -27,20 +27,12 @@ _TWELVE_DOWN = decimal.Context(prec=12, rounding=decimal.ROUND_FLOOR)
 
 @final
 @dataclass(frozen=True, slots=True)
-class ResidueState:
+class ResidueState(ClockedState):
     """What the admitted queries took: of the Gaussian budget, of the slack, and their zCDP (for odometers)."""
 
     mu_squared: Decimal = ZERO
     delta: Decimal = ZERO
     rho: Decimal = ZERO
-
-    def __post_init__(self) -> None:
-        require_sums(self)
-
-    @property
-    def intrinsic_time(self) -> Decimal:
-        """V = 2 sum rho, rounded up."""
-        return twice(self.rho)
 
 
 @final
