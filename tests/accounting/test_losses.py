@@ -87,7 +87,7 @@ def test_every_event_is_priced_or_refused_with_a_reason_in_every_notion() -> Non
                 unhelpful += not (";" in message and (" use " in message or " open " in message))
             else:
                 assert loss.notion == notion
-    assert (refused, unhelpful) == (28, 0)
+    assert (refused, unhelpful) == (26, 0)
 
 
 @pytest.mark.parametrize(
