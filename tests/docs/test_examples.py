@@ -1,14 +1,18 @@
-"""Every Python example in the documentation and the README runs, page by page, in order."""
+"""Every example in the documentation and the README runs, page by page, in order: Python, plan files, commands."""
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from dosimeter.cli.app import app
 
 ROOT = Path(__file__).resolve().parents[2]
-FENCE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^```(python|yaml|sh)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 PAGES = sorted(page for page in [*ROOT.glob("docs/**/*.md"), ROOT / "README.md"] if FENCE.search(page.read_text()))
 
 
@@ -16,11 +20,17 @@ PAGES = sorted(page for page in [*ROOT.glob("docs/**/*.md"), ROOT / "README.md"]
 def test_the_examples_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A reader who copies the examples of a page in order gets no error."""
     monkeypatch.chdir(tmp_path)
-    data = ROOT / "src" / "dosimeter" / "data" / "rand_hie.csv.gz"
-    (tmp_path / "rand_hie.csv.gz").write_bytes(data.read_bytes())  # the README speaks of a file in this folder
     scope: dict[str, object] = {"__name__": "example"}
-    for number, code in enumerate(FENCE.findall(page.read_text()), start=1):
-        exec(compile(code, f"{page.name}, example {number}", "exec"), scope)
+    for number, (kind, code) in enumerate(FENCE.findall(page.read_text()), start=1):
+        if kind == "python":
+            exec(compile(code, f"{page.name}, example {number}", "exec"), scope)
+        elif kind == "yaml" and (named := re.match(r"# ([\w.-]+\.yaml)", code)):
+            Path(named[1]).write_text(code)
+        elif kind == "sh":
+            commands = [line for line in code.splitlines() if line.startswith("dosimeter ")]
+            for line in commands:
+                result = CliRunner().invoke(app, shlex.split(line, comments=True)[1:])
+                assert result.exit_code == 0, (line, result.output)
 
 
 @pytest.mark.parametrize("script", sorted(ROOT.glob("examples/*.py")), ids=lambda path: path.name)
