@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dosimeter.exact import ONE, Bound
-from dosimeter.pld.accountant import Accountant
 from dosimeter.pld.laws.gaussian import GaussianLaw
 from dosimeter.pld.laws.laplace import LaplaceLaw
 from dosimeter.pld.laws.law import Direction, Law
@@ -121,32 +120,6 @@ def test_any_line_contains_a_sampled_gaussian(
     lower, upper = ends(read_off(total, smoothing, at), total.cut)
     assert lower <= truth.upper
     assert truth.lower <= upper
-
-
-@settings(max_examples=40, deadline=None)
-@given(orders, steps, counts, levels, st.floats(1e-3, 5.0), st.sampled_from([(1, 100, 1), (1, 2, 4), (1, 5, 25)]))
-def test_any_ceiling_contains_a_sampled_gaussian(
-    order: float, step: float, count: int, at: float, ceiling: float, case: tuple
-) -> None:
-    """Losses above a ceiling are counted apart, exactly where they certainly decide, within bounds elsewhere."""
-    rate, over, variance = case
-    law = PoissonSampledLaw(Fraction(rate, over), GaussianLaw(Fraction(1, variance)))
-    form = closed({law: 1}, Fraction(0), Direction.REMOVE, Bound(ONE, ONE))
-    assert form is not None
-    truth = form.delta(Decimal(at))
-    total = compose(Line(order, order * 1.7, step, count, 1e-18, ceiling), Direction.REMOVE, {law: 1})
-    lower, upper = ends(prepare(total, Fraction(0)).read(math.exp(total.log_p_below) - 1e-12, at), total.cut)
-    low, high = total.added(at)
-    assert lower + Decimal(low) <= truth.upper
-    assert truth.lower <= upper + Decimal(high)
-
-
-def test_rare_huge_losses_do_not_widen_the_interval() -> None:
-    """A rate of 1e-9 over a hundred thousand steps: one run above the ceiling decides, and is counted exactly."""
-    accountant = Accountant()
-    accountant.append(PoissonSampledLaw(Fraction(1, 10**9), GaussianLaw(Fraction(4))), 10**5)
-    found = accountant.epsilon("1e-12")
-    assert Decimal("3.4426e-4") < found.lower < found.upper < Decimal("3.4427e-4")
 
 
 def test_a_line_without_its_alias_bounds_would_be_wrong() -> None:

@@ -6,7 +6,6 @@ was seen before costs one vector addition.
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
@@ -18,7 +17,6 @@ from dosimeter.pld.laws.law import Complexes, Direction, Law, Part, Reals
 from dosimeter.pld.laws.parts import UNIT
 from dosimeter.pld.laws.primitive import log_of
 from dosimeter.pld.laws.spread import Piece, Spread
-from dosimeter.pld.saddle.ceiling import MASS_SLACK, NOTHING, Above, above, below
 from dosimeter.pld.saddle.characteristic import Characteristic, Tilted, characteristic, tilt
 from dosimeter.pld.saddle.contour import contour, is_long, values
 from dosimeter.pld.saddle.decay import layers
@@ -31,8 +29,7 @@ from dosimeter.pld.saddle.theta import is_smooth, log_moment, smooth
 class Line:
     """Nodes c + ijh for 0 <= j < count, and a real order beyond c that bounds what lies to the right.
 
-    `cut` is the P-mass that one run of a law may leave out (it is charged to delta); losses above `ceiling` are counted
-    apart.
+    `cut` is the P-mass that one run of a law may leave out (it is charged to delta).
     """
 
     order: float
@@ -40,7 +37,6 @@ class Line:
     step: float
     count: int
     cut: float
-    ceiling: float = math.inf
 
     @property
     def period(self) -> float:
@@ -61,7 +57,6 @@ class OnLine:
     log_beyond: float  # at least log E_P[e^(beyond L)]
     log_end: float  # at least log |phi(s)| for every |s| >= end
     cut: float  # P-mass left out
-    above: Above  # P- and Q-mass above the ceiling
 
 
 _KEPT: OrderedDict[tuple[Law, Direction, Line], OnLine] = OrderedDict()
@@ -98,8 +93,8 @@ def evaluate(law: Law, direction: Direction, line: Line) -> OnLine:
     if is_smooth(law):
         heights = line.step * np.arange(line.count, dtype=float)
         log_beyond = sum(log_moment(law, line.beyond))
-        return OnLine(smooth(law, line.order, heights), log_beyond, 0.0, 0.0, NOTHING)
-    parts, gone = below(law, direction, line.cut, line.ceiling), above(law, direction, line.cut, line.ceiling)
+        return OnLine(smooth(law, line.order, heights), log_beyond, 0.0, 0.0)
+    parts = law.parts(direction, line.cut)
     cut = line.cut / len(parts)
     moments = [(0.0, 0.0), (line.order, line.end), (line.beyond, 0.0)]
     still = [(order, 0.0) for order, _ in moments]
@@ -109,10 +104,7 @@ def evaluate(law: Law, direction: Direction, line: Line) -> OnLine:
     if len(points.losses) * line.count > _MOST_TERMS:
         raise NoGuaranteeError(f"a {law.kind} law has {len(points.losses)} points, too many for a line this long")
     everything = join([points, *rest])
-    if gone.log_p_below[0]:  # the mass below the ceiling is known to within this
-        unsure = math.log(-float(gone.log_p_below[0])) + math.log(MASS_SLACK)
-        everything = replace(everything, log_rest=np.logaddexp(everything.log_rest, unsure))
-    log_mass = float(gone.log_p_below[0]) or log_of(1 - law.infinite(direction))
+    log_mass = log_of(1 - law.infinite(direction))
     tilted = tilt(everything, line.order, log_mass)
     far = tilt(everything, line.beyond, log_mass, 2)
     heights = line.step * np.arange(line.count, dtype=float)
@@ -125,7 +117,6 @@ def evaluate(law: Law, direction: Direction, line: Line) -> OnLine:
         far.log_moment + far.log_error + 1e-300,
         _log_end(parts, line, tilted),
         everything.cut,
-        gone,
     )
 
 

@@ -16,7 +16,6 @@ import numpy as np
 
 from dosimeter.pld.laws.law import Direction, Law, Reals
 from dosimeter.pld.laws.primitive import log_of
-from dosimeter.pld.saddle.ceiling import below, can_be_cut, floor, masses_above
 from dosimeter.pld.saddle.decay import Layers, layers
 from dosimeter.pld.saddle.line import Line
 from dosimeter.pld.saddle.quadrature import cut_ends
@@ -24,8 +23,7 @@ from dosimeter.pld.saddle.shift import Shifted, shifted
 from dosimeter.pld.saddle.theta import is_smooth
 
 _RATIO = 1.5
-ORDERS: Reals = 1e-5 * _RATIO ** np.arange(110.0)
-_NEXT = np.array([1.02, 1.05, 1.1, 1.2, 1.35])  # orders just beyond a line
+ORDERS: Reals = 1e-5 * _RATIO ** np.arange(92.0)
 _FINE = _RATIO ** np.linspace(-1, 1, 17)
 _MARGIN = math.log(1e9)  # how far each error is put below delta
 _SHORT = 600  # nodes that are not worth another look
@@ -35,7 +33,6 @@ _MOST_PERIODIC = 100_001
 _SAMPLES = 400
 _MOST_SAMPLES = 4_000
 _TINIEST = -680.0  # no delta below e^this is looked for
-_HIGHEST = 300.0  # no ceiling is put above this loss
 _SEVERAL = 100  # runs up to which the second certificate of decay may help
 
 
@@ -69,13 +66,12 @@ class _Question:
     log_delta: float
     epsilon: float
     cut: float
-    ceiling: float = math.inf
 
     def moments(self, orders: Reals) -> Reals:
         """log E[e^(cL)] of the composition, roughly."""
         total: Reals = orders * (orders + 1) * (self.mix.variance / 2)
         for law, count in self.mix.counts.items():
-            total = total + count * _log_moments(law, self.mix.direction, self.cut, orders, self.ceiling)
+            total = total + count * _log_moments(law, self.mix.direction, self.cut, orders)
         return total
 
 
@@ -88,60 +84,8 @@ def for_delta(mix: Mix, log_delta: float, margin: float = 3.0) -> Plan:
         return np.where(bounds > 0, bounds, np.inf)
 
     order, epsilon = _least(chernoff, 3e-7)
-    best = _best(replace(question, epsilon=max(epsilon - margin / order, 0.0)), order)
-    if _rank(best) <= (False, _SHORT):
-        return best
-    question = replace(question, ceiling=_ceiling(mix, log_delta, question.cut))
-    if math.isinf(question.ceiling):
-        return best
-    order, lower = _least(chernoff, 3e-7)
-    other = _best(replace(question, epsilon=max(lower - margin / order, 0.0)), order)
-    return other if lower < 0.9 * epsilon else min(best, other, key=_rank)
-
-
-def _rank(plan: Plan) -> tuple[bool, int]:
-    return plan.smoothing > 0, plan.line.count
-
-
-def _ceiling(mix: Mix, log_delta: float, cut: float) -> float:
-    """A loss above which runs may be counted apart: a little above the epsilon that one such run alone would need.
-
-    If next to nothing lies between a lower loss and that one, the lower loss.
-    """
-    if mix.variance or not all(can_be_cut(law) for law in mix.counts):
-        return math.inf
-    lowest = sum(count * floor(law, mix.direction) for law, count in mix.counts.items())
-    if math.isinf(lowest):
-        return math.inf
-
-    def beyond(level: float) -> tuple[float, float]:
-        p = q = 0.0
-        for law, count in mix.counts.items():
-            for part in law.parts(mix.direction, cut):
-                if part.sign > 0:
-                    more = masses_above(part, level)
-                    p, q = p + count * more[0], q + count * more[1]
-        return p, q
-
-    def needs_more(level: float) -> bool:
-        p, q = beyond(level)
-        return p - math.exp(level) * q > math.exp(log_delta)
-
-    if needs_more(_HIGHEST):
-        return math.inf
-    ceiling = _last(needs_more, 1e-12, _HIGHEST) * 1.2 - lowest
-    rest = beyond(ceiling)[0] + cut
-    return _last(lambda level: beyond(level)[0] > rest, 1e-12, ceiling)
-
-
-def _last(holds: Callable[[float], bool], low: float, high: float) -> float:
-    """Just above the last level at which a property that stays false holds, within 2%."""
-    if holds(high):
-        return high
-    while high > low * 1.02:
-        middle = math.sqrt(low * high)
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return high
+    near = max(epsilon - margin / order, 0.0)
+    return _best(replace(question, epsilon=near), order)
 
 
 def for_epsilon(mix: Mix, epsilon: float) -> Plan:
@@ -184,23 +128,19 @@ def _cut(counts: Mapping[Law, int], log_delta: float) -> float:
 
 
 @functools.lru_cache(maxsize=2048)
-def _samples(law: Law, direction: Direction, cut: float, ceiling: float) -> tuple[Reals, Reals]:
+def _samples(law: Law, direction: Direction, cut: float) -> tuple[Reals, Reals]:
     """A coarse list of losses and logarithms of P-masses."""
     losses: list[Reals] = []
     log_p: list[Reals] = []
-    for part in below(law, direction, cut, ceiling):
+    for part in law.parts(direction, cut):
         gain = 1.0 if part.sign > 0 else 0.0
         losses.append(part.loss(part.spread.losses))
         log_p.append(part.spread.log_mass + gain * losses[-1])
         for piece in part.spread.pieces:
             low, high = cut_ends(part, piece, cut)
-            edges = np.linspace(low, high, _SAMPLES + 1)
-            if part.rate < 1 and high - low > _SAMPLES / 8:  # the growth bends where q e^l is about one
-                bend = -math.log(part.rate) + np.linspace(-12.0, 12.0, 193)
-                edges = np.unique(np.concatenate([edges, np.clip(bend, low, high)]))
-            at = (edges[1:] + edges[:-1]) / 2
+            at = low + (high - low) * (np.arange(_SAMPLES) + 0.5) / _SAMPLES
             losses.append(part.loss(at))
-            log_p.append(piece.log_density(at) + gain * losses[-1] + np.log(edges[1:] - edges[:-1]))
+            log_p.append(piece.log_density(at) + gain * losses[-1] + math.log((high - low) / _SAMPLES))
     loss, log_mass = np.concatenate(losses), np.concatenate(log_p)
     kept = log_mass > math.log(cut) - 40
     return _thinned(loss[kept], log_mass[kept])
@@ -217,20 +157,18 @@ def _thinned(loss: Reals, log_mass: Reals) -> tuple[Reals, Reals]:
 
 
 @functools.lru_cache(maxsize=8192)
-def _on_grid(law: Law, direction: Direction, cut: float, ceiling: float) -> Reals:
-    return _moments_at(law, direction, cut, ORDERS, ceiling)
+def _on_grid(law: Law, direction: Direction, cut: float) -> Reals:
+    return _moments_at(law, direction, cut, ORDERS)
 
 
-def _log_moments(law: Law, direction: Direction, cut: float, orders: Reals, ceiling: float) -> Reals:
+def _log_moments(law: Law, direction: Direction, cut: float, orders: Reals) -> Reals:
     if is_smooth(law):
         return orders * (orders + 1) * (float(law.shift**2 / law.sigma_squared) / 2)
-    if orders is ORDERS:
-        return _on_grid(law, direction, cut, ceiling)
-    return _moments_at(law, direction, cut, orders, ceiling)
+    return _on_grid(law, direction, cut) if orders is ORDERS else _moments_at(law, direction, cut, orders)
 
 
-def _moments_at(law: Law, direction: Direction, cut: float, orders: Reals, ceiling: float) -> Reals:
-    loss, log_mass = _samples(law, direction, cut, ceiling)
+def _moments_at(law: Law, direction: Direction, cut: float, orders: Reals) -> Reals:
+    loss, log_mass = _samples(law, direction, cut)
     x = np.outer(orders, loss)
     top = (x + log_mass).max(axis=1)
     large = top + np.log(np.exp(x + log_mass - top[:, None]).sum(axis=1))
@@ -243,8 +181,8 @@ def _moments_at(law: Law, direction: Direction, cut: float, orders: Reals, ceili
 
 
 @functools.lru_cache(maxsize=4096)
-def _tower(law: Law, direction: Direction, order: float, cut: float, ceiling: float) -> Layers:
-    return layers(below(law, direction, cut, ceiling), order, cut)
+def _tower(law: Law, direction: Direction, order: float, cut: float) -> Layers:
+    return layers(law.parts(direction, cut), order, cut)
 
 
 def _best(question: _Question, order: float) -> Plan:
@@ -270,9 +208,10 @@ def _excess(question: _Question, order: float) -> float:
 def _place(question: _Question, order: float) -> Plan:
     c = _snap(order, 1.02)
     here = float(question.moments(np.array([c]))[0])
-    orders = np.unique(np.concatenate([c * _NEXT, ORDERS[ORDERS > c * _NEXT[-1]]]))  # noqa: SIM300
+    right = np.arange(int(np.searchsorted(ORDERS, 1.05 * c)), len(ORDERS))
+    orders = ORDERS[right]
     with np.errstate(invalid="ignore", over="ignore"):
-        tail = question.moments(orders) - orders * question.epsilon + _log_kernel(orders)
+        tail = question.moments(ORDERS)[right] - orders * question.epsilon + _log_kernel(orders)
         needed = (tail - question.log_delta + _MARGIN) / (orders - c)
         period = max(float(np.nanmin(needed)) * 1.02, (_MARGIN - question.log_delta) / c)
         beyond = float(orders[np.flatnonzero(needed <= period)[0]])
@@ -280,20 +219,20 @@ def _place(question: _Question, order: float) -> Plan:
         points = 2 * math.ceil(0.6 * period / float(question.mix.lattice_step)) + 1
         if points <= _MOST_PERIODIC:
             step = 2 * math.pi / (points * float(question.mix.lattice_step))
-            line = Line(c, beyond, step, (points + 1) // 2, question.cut, question.ceiling)
+            line = Line(c, beyond, step, (points + 1) // 2, question.cut)
             return Plan(line, 0.0, question.mix.lattice_step)
     step = _snap(2 * math.pi / (1.2 * period), 1.04)
     budget = question.log_delta - _MARGIN - here + c * question.epsilon + math.log(math.pi * c)
     end = _end(question, c, budget, step)
     smoothing = 0.0
     if end > _FEW * step:
-        gentle = min(1e-7 / (1.2 * c * (c + 1)) * min(max(1.0, c * question.epsilon), 1e6), 0.05)
+        gentle = 1e-7 / (1.2 * c * c) * min(max(1.0, c * question.epsilon), 1e6)
         gentle = max(gentle, -2 * min(budget, -1.0) / (step * _MOST_NODES) ** 2)
         smooth_end = math.sqrt(-2 * min(budget, -1.0) / gentle)
         if smooth_end < end:
             end, smoothing = smooth_end, gentle
     count = 8 * math.ceil(end / step / 8)
-    return Plan(Line(c, beyond, step, count, question.cut, question.ceiling), smoothing)
+    return Plan(Line(c, beyond, step, count, question.cut), smoothing)
 
 
 def _snap(value: float, ratio: float) -> float:
@@ -301,8 +240,8 @@ def _snap(value: float, ratio: float) -> float:
 
 
 @functools.lru_cache(maxsize=4096)
-def _upper_sums(law: Law, direction: Direction, order: float, cut: float, ceiling: float) -> Shifted | None:
-    return shifted(below(law, direction, cut, ceiling), order, cut)
+def _upper_sums(law: Law, direction: Direction, order: float, cut: float) -> Shifted | None:
+    return shifted(law.parts(direction, cut), order, cut)
 
 
 def _end(question: _Question, order: float, budget: float, step: float) -> float:
@@ -311,8 +250,8 @@ def _end(question: _Question, order: float, budget: float, step: float) -> float
     bounds = []
     for law, count in mix.counts.items():
         if not is_smooth(law):  # a law that recurs never ends a line
-            own = float(_log_moments(law, mix.direction, cut, at, question.ceiling)[0])
-            bounds.append((law, count, _tower(law, mix.direction, order, cut, question.ceiling), own))
+            own = float(_log_moments(law, mix.direction, cut, at)[0])
+            bounds.append((law, count, _tower(law, mix.direction, order, cut), own))
 
     def fall(height: float, *, moved: bool) -> float:
         result = -height * height * (mix.variance / 2) - math.log(height / order)
@@ -321,7 +260,7 @@ def _end(question: _Question, order: float, budget: float, step: float) -> float
         here = np.array([height])
         for law, count, tower, own in bounds:
             one = float(tower.log_bound(here, own)[0])
-            sums = _upper_sums(law, mix.direction, order, cut, question.ceiling) if moved else None
+            sums = _upper_sums(law, mix.direction, order, cut) if moved else None
             if sums is not None:
                 one = min(one, sums.log_bound(height) - own)
             result += count * one

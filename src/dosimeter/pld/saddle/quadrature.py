@@ -143,8 +143,7 @@ def _finite(piece: Piece, ends: tuple[float, float], exponent: float) -> tuple[f
     """Finite ends that hold nearly all of a moment."""
     square = -0.5 / piece.gamma
     mean, far = piece.beta * square, 20 * math.sqrt(square)
-    return _apart(
-        piece,
+    return (
         max(ends[0], min(mean, mean + exponent * square) - far),
         min(ends[1], max(mean, mean + exponent * square) + far),
     )

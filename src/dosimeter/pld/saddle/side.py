@@ -184,20 +184,12 @@ class Side:
             extra = Fraction(smoothing)
             track.plain = prepare(track.total, self.variance + extra)
             track.twice = prepare(track.total, self.variance + 2 * extra) if smoothing else None
-        low, high = track.total.added(epsilon)
-        mass = math.exp(-float(self._lost.upper) + track.total.log_p_below) * (1 - 1e-12) - track.total.cut
-        found = read(track.plain, track.twice, smoothing, max(mass, 0.0), epsilon)
-        if not high:
-            return found
-        scale = math.exp(min(-found.log_scale, 700.0))
-        slack = 1e-14 * (1 + abs(found.log_scale))
-        lower, upper = found.lower + low * scale * (1 - slack), found.upper + high * scale * (1 + slack)
-        return Reading(found.log_scale, lower, upper, found.slope)
+        mass = math.exp(-float(self._lost.upper)) * (1 - 1e-12) - track.total.cut
+        return read(track.plain, track.twice, smoothing, max(mass, 0.0), epsilon)
 
     def _search(self, track: _Track, goal: Target) -> tuple[float, float]:
         """Certified ends around the root of delta(eps) = target on one line; (0, inf) at worst."""
-        total = track.total
-        share = math.exp(min(math.log(total.cut + 1e-320) - goal.low, 0.0))
+        share = math.exp(min(math.log(track.total.cut + 1e-320) - goal.low, 0.0))
 
         def over(reading: Reading) -> float:  # upper bound of delta over the target, at most
             gap = reading.log_scale - goal.low
@@ -210,16 +202,11 @@ class Side:
         first = self._read(track, 0.0)
         if over(first) <= 1:
             return 0.0, 0.0
-        c, inversion = total.line.order, track.ready()
-        exact_to = max(total.line.ceiling + total.floor, 0.0) if total.log_p_below else 0.0
-        taken = share + total.added(exact_to)[1] * math.exp(min(-goal.low, 700.0))
-        cap = math.inf
-        if taken < 1:
-            log_bound = inversion.log_moment + inversion.log_error + log_kernel(c) - goal.low - math.log1p(-taken)
-            cap = max(max(log_bound / c, 0.0) * (1 + 1e-12) + 1e-300, exact_to)
+        c = track.total.line.order
+        inversion = track.ready()
+        cap = (inversion.log_moment + inversion.log_error + log_kernel(c) - goal.low - math.log1p(-min(share, 0.5))) / c
+        cap = max(cap, 0.0) * (1 + 1e-12) + 1e-300
         cap = cap if self.top is None else min(cap, _up(self.top[1]))
-        if math.isinf(cap):
-            return 0.0, cap
         low, high, reading = max(cap - _NEAR / c, 0.0), cap, first
         at = max(cap - 2 / c, (low + high) / 2)
         for _ in range(60):

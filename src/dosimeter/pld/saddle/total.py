@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,7 +10,6 @@ import numpy as np
 
 from dosimeter.pld.laws.law import Complexes, Direction, Law, Reals
 from dosimeter.pld.laws.parts import UNIT
-from dosimeter.pld.saddle.ceiling import LEVELS, MASS_SLACK, NOTHING, Above, floor
 from dosimeter.pld.saddle.line import Line, on_line
 
 
@@ -33,8 +31,6 @@ class Total:
     log_beyond: float
     log_end: float
     cut: float
-    above: Above = NOTHING  # log of the masses of "no run above", for the ceiling and for each level
-    floor: float = 0.0  # at most the sum of the least losses
 
     def add(self, law: Law, count: int) -> Total:
         """`count` more runs of a law."""
@@ -56,30 +52,7 @@ class Total:
             log_beyond + 2 * UNIT * (abs(count * one.log_beyond) + abs(log_beyond)),
             (self.log_end + count * one.log_end) * (1 - 8 * UNIT),
             (self.cut + count * one.cut) * (1 + 4 * UNIT),
-            Above(
-                self.above.log_p_below + count * one.above.log_p_below,
-                self.above.log_q_below + count * one.above.log_q_below,
-            ),
-            (self.floor + count * floor(law, self.direction)) * (1 + 4 * UNIT),
         )
-
-    @property
-    def log_p_below(self) -> float:
-        """log P(no run above the ceiling)."""
-        return float(self.above.log_p_below[0])
-
-    def added(self, epsilon: float) -> tuple[float, float]:
-        """Bounds of what runs above the ceiling add to delta at epsilon."""
-        if not self.log_p_below:
-            return 0.0, 0.0
-        p, q = -np.expm1(self.above.log_p_below), -np.expm1(self.above.log_q_below)
-        slack = 2 * MASS_SLACK
-        ends = np.maximum(np.minimum(self.line.ceiling * LEVELS + self.floor, epsilon), -1.0)
-        known = ends >= 0
-        share = np.where(known, np.exp(np.clip(ends, 0.0, 700.0)) * q * (1 - slack), 0.0)
-        high = np.where(known, p[0] * (1 + slack) - share, p[0] * (1 + slack)) + p[0] * slack
-        low = p * (1 - slack) - math.exp(min(epsilon, 700.0)) * q * (1 + slack)
-        return max(float(low.max()), 0.0), max(float(high.min()), 0.0)
 
 
 def start(line: Line, direction: Direction) -> Total:
