@@ -209,8 +209,11 @@ def _theorems(plan: PlanFile, delta: Decimal, times: int) -> list[dict[str, Any]
     except NoGuaranteeError:  # the theorems for parameters alone know no sampling; Renyi divergences do
         return [*rows, _row("rdp_sum", lambda: _renyi(plan, events, delta))]
     for one in considered:
-        epsilon = None if one.epsilon is None else text(one.epsilon)
-        rows.append({"theorem": one.theorem, "epsilon": epsilon, "reason": one.reason})
+        if one.theorem != "privacy_loss_distribution":  # the exact row says it already
+            epsilon = None if one.epsilon is None else text(one.epsilon)
+            rows.append({"theorem": one.theorem, "epsilon": epsilon, "reason": one.reason})
+    if all(row["theorem"] != "rdp_sum" for row in rows):
+        rows.append(_row("rdp_sum", lambda: _renyi(plan, events, delta)))
     return rows
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from dosimeter.composition.hockey_stick import Total
 from dosimeter.composition.parts import Single, delta_counts, read_delta, read_parts
 from dosimeter.enclosure import ball
-from dosimeter.exact import Number, multiply_up, to_decimal
+from dosimeter.exact import ONE, Number, multiply_up, to_decimal
 from dosimeter.exact import count as checked
 from dosimeter.notions import ApproxDP
 
@@ -115,7 +115,7 @@ def optimal_homogeneous_delta(part: Single, count: int, epsilon: Number) -> Deci
     Reference: Kairouz, Oh and Viswanath 2017, Theorem 3.3; any epsilon, not only the published multiples of e.
     """
     total, _ = _total(part, count)
-    return total.delta(to_decimal(epsilon, "epsilon", round_up=False)).upper
+    return min(ONE, total.delta(to_decimal(epsilon, "epsilon", round_up=False)).upper)
 
 
 def optimal_homogeneous_epsilon(part: Single, count: int, delta: Number) -> Decimal:
