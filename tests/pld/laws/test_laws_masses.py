@@ -160,3 +160,21 @@ def test_the_tail_function_joins_its_series() -> None:
         with precision(200):
             truth = float(((flint.arb(x) / flint.arb(2).sqrt()).erfc() / 2).log().mid())
         assert math.isclose(float(log_tail(np.array([x]))[0]), truth, rel_tol=4e-15, abs_tol=1e-15)
+
+
+def test_masses_of_a_huge_gaussian_pair_are_within_their_stated_error() -> None:
+    """With mu = 1000 terms of size 125000 cancel; the error says so, and holds."""
+    import flint
+
+    from dosimeter.enclosure import precision
+
+    law = gaussian_law("0.001")
+    edges = np.array([499_000.0, 500_500.0, 501_200.0])
+    masses = law.masses(Direction.REMOVE, edges)
+    with precision(300):
+        root = flint.arb(2).sqrt()
+        z = [(flint.arb(float(e)) - 500_000) / 1000 / root for e in edges]
+        for k in (0, 1):
+            truth = ((z[k].erfc() - z[k + 1].erfc()) / 2).log()
+            off = abs(flint.arb(float(masses.log_p[k])) - truth)
+            assert float(off.upper()) <= masses.error * max(1.0, abs(float(masses.log_p[k])))

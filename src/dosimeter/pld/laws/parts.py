@@ -91,7 +91,8 @@ class Part:
         np.logaddexp.at(own, cell[kept], oriented.log_mass[kept])
         np.logaddexp.at(mixed, cell[kept], (oriented.log_mass + self.sign * losses)[kept])
         log_p, log_q = (mixed, own) if self.sign > 0 else (own, mixed)
-        return Masses(log_p, log_q, MASS_ERROR, self.edge_error())
+        size = max([max(piece.size, piece.tilted(1.0).size) for piece in oriented.pieces], default=0.0)
+        return Masses(log_p, log_q, MASS_ERROR + 16 * UNIT * size, self.edge_error())
 
     def support(self) -> tuple[float, float]:
         """An interval that holds every loss, rounded outwards."""

@@ -46,6 +46,11 @@ class Piece:
         result: Reals = self.alpha + at * (self.beta + self.gamma * at)
         return result
 
+    @property
+    def size(self) -> float:
+        """How large the terms are that cancel in its log density: a mass is known within a few units of this."""
+        return abs(self.alpha) + (self.beta * self.beta / (-4 * self.gamma) if self.gamma else 0.0)
+
     def log_total(self) -> float:
         """The logarithm of the mass of the whole piece."""
         if self.gamma < 0 and math.isinf(self.low) and math.isinf(self.high):
