@@ -68,6 +68,8 @@ def _law(leaf: Event, worst: Law | None) -> Law | None:
         if worst is None:
             cannot(leaf, "residue", str(error), "use an account in zcdp or rdp")
         return worst
+    if laws and (len(laws) > 1 or laws[0][1] != 1):
+        cannot(leaf, "residue", "it is several releases", "compose its parts, so that each is charged")
     return laws[0][0] if laws else None
 
 
