@@ -1,7 +1,7 @@
 """Laws without a closed form in the Gaussian family: the rule holds by direct sums and integrals, both directions."""
 
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
@@ -109,6 +109,14 @@ def test_the_rule_holds_for_discrete_gaussian_noise(sigma: str) -> None:
             profile = ref.together(outputs, b - ref.number(taken))
             assert ref.excess(profile, b, ref.around(b, many=17)) <= ref.number(SHARE)
     assert rows[-1][1] <= 1 / D(sigma) ** 2 * (D("1.003") if D(sigma) >= 2 else D("1.03"))
+
+
+def test_charges_do_not_depend_on_the_callers_decimal_context() -> None:
+    """A caller who computes in three digits, rounding down, gets the same list."""
+    law = DiscreteGaussianLaw(Fraction(9))
+    expected = general_rows(law, SHARE)
+    with localcontext(prec=3, rounding=ROUND_FLOOR):
+        assert general_rows(law, SHARE) == expected
 
 
 def test_any_finite_pair_can_be_charged() -> None:

@@ -106,4 +106,4 @@ def _place(value: float) -> int:
 def _number(place: int) -> Decimal:
     digits = 10 ** (_DIGITS - 1)
     decade, rest = divmod(place, 9 * digits)
-    return Decimal(digits + rest).scaleb(decade - _DIGITS + 1)
+    return Decimal(f"{digits + rest}e{decade - _DIGITS + 1}")  # whatever the caller's decimal context
