@@ -25,6 +25,18 @@ class NoGuaranteeError(DosimeterError):
     """No theorem gives the asked guarantee; offering a number would be a false claim."""
 
 
+class EnginesDisagree(DosimeterError):
+    """Two engines gave certified intervals of one number that have no point in common: one of them is wrong.
+
+    `first` and `second` are the intervals. There is no answer until the fault is found.
+    """
+
+    def __init__(self, message: str, first: Any, second: Any) -> None:
+        super().__init__(message)
+        self.first = first
+        self.second = second
+
+
 class QueryError(InputError):
     """A query cannot be planned: unknown column, missing bound, unbounded sensitivity."""
 

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from dosimeter.cli.app import app
+from dosimeter.exact import Bound
 
 RUNNER = CliRunner()
 
@@ -76,6 +77,22 @@ def test_delta_and_epsilon_agree() -> None:
     assert Decimal(delta["lower"]) <= Decimal("1e-5") * (1 + Decimal("1e-6"))
     assert Decimal(delta["upper"]) >= Decimal("1e-5") * (1 - Decimal("1e-6"))
     assert "training" in run("account", name)
+
+
+def test_a_second_engine_is_asked_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    """--check shows the other engine's interval, which meets the first; a contradiction is one sentence and code 1."""
+    said = run_json("account", plan(SGD), "--delta", "1e-5", "--epsilon", "1", "--check")
+    for first, second in (("at_epsilon", "check_epsilon"), ("delta", "check_delta")):
+        assert Decimal(said[second]["lower"]) <= Decimal(said[first]["upper"])
+        assert Decimal(said[first]["lower"]) <= Decimal(said[second]["upper"])
+    assert "second engine" in run("account", plan(SGD), "--delta", "1e-5", "--check")
+    assert "check_epsilon" not in run_json("account", plan(SGD), "--delta", "1e-5")
+
+    def wrong(*_: Any, **__: Any) -> Bound:
+        return Bound(Decimal(2), Decimal(3))
+
+    monkeypatch.setattr("dosimeter.pld.cross_check.tilted_epsilon", wrong)
+    assert "contradict each other" in run("account", plan(SGD), "--delta", "1e-5", "--check", code=1)
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,9 @@ def account(
     plan: PlanPath,
     delta: TargetDelta = None,
     epsilon: Annotated[str | None, typer.Option(help="Or: the delta at this epsilon.")] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Ask a second, independent engine too; a contradiction is an error.")
+    ] = False,
     figure: FigurePath = None,
     as_json: o.AsJson = False,
 ) -> None:
@@ -51,9 +54,13 @@ def account(
     if epsilon is not None:
         level = amount(epsilon, "epsilon", zero=True)
         said |= {"epsilon": text(level), "delta": _ends(accountant.delta(level))}
+        if check:
+            said["check_delta"] = _ends(accountant.cross_check(epsilon=level).tilted)
     if epsilon is None or delta is not None:
         target = _delta(delta, read)
         said |= {"at_delta": text(target), "at_epsilon": _ends(accountant.epsilon(target))}
+        if check:
+            said["check_epsilon"] = _ends(accountant.cross_check(target).tilted)
     if figure is not None:
         top = accountant.epsilon(Decimal("1e-12")).upper
         write(figure, _draw(_profile(accountant, top, read.title or plan.name)))
@@ -64,8 +71,12 @@ def account(
     rows = []
     if "at_epsilon" in said:
         rows.append([f"epsilon at delta {said['at_delta']}", *_cells(said["at_epsilon"])])
+    if "check_epsilon" in said:
+        rows.append(["by the second engine", *_cells(said["check_epsilon"])])
     if "delta" in said:
         rows.append([f"delta at epsilon {said['epsilon']}", *_cells(said["delta"])])
+    if "check_delta" in said:
+        rows.append(["by the second engine", *_cells(said["check_delta"])])
     table(f"{read.title or plan.name} ({read.relation})", ["", "at least", "at most"], rows)
     if figure is not None:
         typer.echo(f"wrote {figure}")

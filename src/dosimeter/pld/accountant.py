@@ -15,7 +15,7 @@ import math
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dosimeter.enclosure import ball, down, enclose, up
 from dosimeter.errors import InputError, NoGuaranteeError
@@ -28,6 +28,9 @@ from dosimeter.pld.laws.jsonform import law_from_json, law_to_json
 from dosimeter.pld.laws.law import Direction, Law
 from dosimeter.pld.saddle.side import Side
 from dosimeter.pld.saddle.target import read_delta
+
+if TYPE_CHECKING:
+    from dosimeter.pld.cross_check import CrossCheck
 
 LARGEST_COUNT = 10**9
 LARGEST_EPSILON = Decimal(10**6)
@@ -136,6 +139,41 @@ class Accountant:
     def profile(self, epsilons: Iterable[Number]) -> tuple[Bound, ...]:
         """`delta` at each epsilon: the privacy profile."""
         return tuple(self.delta(epsilon) for epsilon in epsilons)
+
+    def cross_check(
+        self,
+        delta: Number | None = None,
+        *,
+        log10_delta: Number | None = None,
+        epsilon: Number | None = None,
+        direction: Direction | str | None = None,
+        accuracy: Number | None = None,
+    ) -> CrossCheck:
+        """Ask the second engine the same question: epsilon at a delta, or delta at an `epsilon`.
+
+        Guarantee: returns both certified intervals only if they have a point in common; their intersection contains
+        the exact value if either engine is right.
+
+        Args:
+            delta: in [1e-300, 1), or 0 where all losses are bounded.
+            log10_delta: instead of delta, its decimal logarithm in [-300, 0).
+            epsilon: instead of a delta: ask for the delta at this epsilon, 0 or in [1e-300, 1e6].
+            direction: one direction only (`remove` or `add`); both by default.
+            accuracy: the relative width asked of the second engine (1e-4 for epsilon, 1e-3 for delta).
+
+        Raises:
+            EnginesDisagree: they contradict each other; the message names both intervals.
+            NoGuaranteeError: the second engine certifies nothing, so there is no check.
+        """
+        from dosimeter.pld.cross_check import cross_check_delta, cross_check_epsilon
+
+        if epsilon is None:
+            fine = "1e-4" if accuracy is None else accuracy
+            return cross_check_epsilon(self, delta, log10_delta=log10_delta, direction=direction, accuracy=fine)
+        if delta is not None or log10_delta is not None:
+            raise InputError("give exactly one of delta, log10_delta and epsilon")
+        fine = "1e-3" if accuracy is None else accuracy
+        return cross_check_delta(self, epsilon, direction=direction, accuracy=fine)
 
     def _one_delta(self, side: Side, level: Decimal) -> Bound:
         if level < 0:
