@@ -2,11 +2,12 @@
 
 With E = e^(iT loss) - 1 at the start T of a block of heights and e likewise inside the block,
 e^(i(T+t) loss) - 1 = E e + E + e, so all heights come from a matrix product of two small tables. Small differences
-stay small: every entry is |t loss| in size, at most two (losses may be complex, with Im >= 0).
+stay small: every entry is |t loss| in size, at most two (losses may be complex, with Im >= 0). Products are made of
+tiles so small that a numerical library does not wake its threads for them: those would wait for each other.
 
 Products are summed over at most 64 terms at a time and then pairwise, so the sum is off by at most `rounding(n)` times
-the sum of |weight| min(2, t |loss|), not counting the rounding of the phases t loss themselves: |E e| <= 2 |e|, so the
-sizes of all terms add to at most four times that.
+the sum of |weight| min(2, t |loss|), not counting the rounding of the phases t loss themselves: |E + 1| <= 1, so the
+sizes of all terms of (E + 1) e + E add to at most twice that.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from dosimeter.pld.laws.parts import UNIT
 ELEMENTARY = 8 * UNIT  # relative error of exp, expm1, log, log1p, sin, cos: documented as at most half of this
 SUM = 40 * UNIT  # error of a pairwise sum of fewer than 2^20 terms, as a share of the sum of their sizes
 _BLOCK = 64
+_TILE = 30  # rows and columns of a tile: 64 * 30 * 30 is below the 65536 operations from which libraries use threads
 
 
 def rounding(terms: int) -> float:
@@ -31,14 +33,22 @@ def rounding(terms: int) -> float:
 
 def turns(losses: Reals | Complexes, weights: Reals | Complexes, step: float, count: int) -> Complexes:
     """The sums at step * (0, 1, ..., count - 1)."""
-    inner = math.ceil(math.sqrt(count))
-    outer = math.ceil(count / inner)
+    root = math.ceil(math.sqrt(count))
+    across = math.ceil(root / _TILE)
+    columns = math.ceil(root / across)
+    inner = across * columns
+    down = math.ceil(math.ceil(count / inner) / _TILE)
+    rows = math.ceil(math.ceil(count / inner) / down)
+    outer = down * rows
     chunks = [np.zeros((outer, inner), dtype=complex)]
     for start in range(0, len(losses), _BLOCK):
         part, share = losses[start : start + _BLOCK], weights[start : start + _BLOCK]
         block = _turn(np.outer(step * inner * np.arange(outer), part)) * share
         within = _turn(np.outer(part, step * np.arange(inner)))
-        chunks.append(block @ within + block.sum(axis=1)[:, None] + (share @ within)[None, :])
+        left = (block + share).reshape(down, 1, rows, -1)  # E e + e = (E + 1) e
+        right = within.reshape(-1, across, columns).transpose(1, 0, 2)
+        product = np.matmul(left, right).transpose(0, 2, 1, 3).reshape(outer, inner)
+        chunks.append(product + block.sum(axis=1)[:, None])
         if len(chunks) == 16:
             chunks = [_pairwise(chunks)]
     return _pairwise(chunks).ravel()[:count]

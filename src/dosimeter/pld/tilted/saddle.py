@@ -52,7 +52,7 @@ class Samples:
         weights = np.exp(exponents - top[:, None])
         totals = weights.sum(axis=1)
         weights /= totals[:, None]
-        means = weights @ self.losses
+        means = (weights * self.losses).sum(axis=1)
         variances = (weights * (self.losses[None, :] - means[:, None]) ** 2).sum(axis=1)
         values = top + np.log(totals)
         return values[:-1] - values[-1], variances[:-1]
