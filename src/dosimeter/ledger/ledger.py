@@ -66,6 +66,11 @@ class Ledger:
         self._states: dict[str, tuple[str, Any]] = {}  # the last state read from each account's text, to read it once
         self._seen: dict[str, int] = {}  # the furthest record seen: a store that goes back was put back from a copy
 
+    @property
+    def store(self) -> Store:
+        """Where the records live."""
+        return self._store
+
     # -- accounts ------------------------------------------------------------------------------------------------
 
     def open(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import os
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -100,6 +101,11 @@ class LedgerKey:
 
     ledger_id: str
     key: bytes = field(repr=False)
+
+    @classmethod
+    def new(cls) -> LedgerKey:
+        """A random one."""
+        return cls(os.urandom(16).hex(), os.urandom(32))
 
     def check(self) -> str:
         """A hash that lets an audit notice another key without showing this one."""

@@ -22,10 +22,11 @@ class MemoryStore:
 
     Args:
         wait_seconds_max: how long a transaction waits for the others before it gives up.
+        key: the id and secret of a ledger that is about to be imported; random ones when left out.
     """
 
-    def __init__(self, *, wait_seconds_max: float = 30.0) -> None:
-        self._key: Final = LedgerKey(os.urandom(16).hex(), os.urandom(32))
+    def __init__(self, *, wait_seconds_max: float = 30.0, key: LedgerKey | None = None) -> None:
+        self._key: Final = LedgerKey.new() if key is None else key
         self._wait: Final = wait_seconds_max
         self._turn = threading.Lock()
         self._process = os.getpid()

@@ -38,6 +38,7 @@ class SQLiteStore:
         path: the file. It is made, readable by its owner only, when nothing is there; its directory must exist.
             Every spelling of the path (relative, through links) is the same ledger.
         wait_seconds_max: how long a transaction waits for other writers before it gives up.
+        key: the id and secret of a ledger that is about to be imported into a new file; random ones when left out.
 
     Raises:
         LedgerUnavailable: the file cannot be reached, read or written, or is locked for longer than the wait.
@@ -45,12 +46,14 @@ class SQLiteStore:
         LedgerVersionError: a newer Dosimeter wrote it.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, wait_seconds_max: float = 30.0) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, wait_seconds_max: float = 30.0, key: LedgerKey | None = None
+    ) -> None:
         from dosimeter.stores.sql.sqlite_file import LedgerFile
 
         if not 0 <= wait_seconds_max <= _LONGEST_WAIT:
             raise InputError(f"wait_seconds_max={show(wait_seconds_max)} is outside [0, {_LONGEST_WAIT:g}]")
-        self._file: Final = LedgerFile.open(path, wait_seconds_max)
+        self._file: Final = LedgerFile.open(path, wait_seconds_max, key)
         self._wait: Final = wait_seconds_max
         self._turn = threading.Lock()
         self._closed = False

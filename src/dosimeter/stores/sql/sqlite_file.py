@@ -41,12 +41,12 @@ class LedgerFile:
     inode: tuple[int, int]
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], wait_seconds_max: float) -> LedgerFile:
-        """Find the ledger, or make it where nothing is; then bring it to this version's tables."""
+    def open(cls, path: str | os.PathLike[str], wait_seconds_max: float, key: LedgerKey | None = None) -> LedgerFile:
+        """Find the ledger, or make it (with `key`) where nothing is; then bring it to this version's tables."""
         resolved = _resolve(path)
         with translated(resolved):
             if not os.path.lexists(resolved):
-                _create(resolved, wait_seconds_max)
+                _create(resolved, wait_seconds_max, key or LedgerKey.new())
             file = cls(resolved, wait_seconds_max, _require_usable(resolved))
             engine = _engine(resolved, wait_seconds_max)
             if _revision(engine, resolved) != migrate.NEWEST:
@@ -227,14 +227,14 @@ def _other_version(path: str, found: str) -> LedgerVersionError:
 # -- making ----------------------------------------------------------------------------------------------------------
 
 
-def _create(path: str, wait: float) -> None:
+def _create(path: str, wait: float, key: LedgerKey) -> None:
     directory, base = os.path.split(path)
     if not os.path.isdir(directory):
         raise LedgerUnavailable(f"the directory {directory} does not exist; make it first, then open the ledger")
     temporary = os.path.join(directory, f"{_creating(base)}{os.getpid()}-{os.urandom(6).hex()}")
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        _fill(temporary, wait)
+        _fill(temporary, wait, key)
         try:
             os.link(temporary, path)
         except FileExistsError:
@@ -252,7 +252,7 @@ def _create(path: str, wait: float) -> None:
     _sync_directory(directory)
 
 
-def _fill(path: str, wait: float) -> None:
+def _fill(path: str, wait: float, key: LedgerKey) -> None:
     engine = _engine(path, wait)
     with engine.connect() as connection:
         run = connection.exec_driver_sql
@@ -261,7 +261,7 @@ def _fill(path: str, wait: float) -> None:
         run(f"PRAGMA application_id={APPLICATION_ID}")
         migrate.upgrade(connection)
         driver = connection.connection.cursor()
-        for name, value in (("ledger_id", os.urandom(16).hex()), ("key", os.urandom(32).hex())):
+        for name, value in (("ledger_id", key.ledger_id), ("key", key.key.hex())):
             _statements()["ADD_META"].run(driver, (name, value))
         run("COMMIT")
         run("PRAGMA journal_mode=WAL")

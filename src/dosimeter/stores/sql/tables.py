@@ -1,10 +1,15 @@
-"""The four tables. Numbers that decide privacy are texts inside JSON, so no column type can round them."""
+"""The four tables. Numbers that decide privacy are texts inside JSON, so no column type can round them.
+
+Texts are compared byte by byte on every database: two ids that differ only in case or in Unicode form are two ids.
+"""
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Index, Integer, MetaData, Table, Text
+from sqlalchemy import Column, Index, Integer, MetaData, Table
+from sqlalchemy import Text as AnyText
 
 METADATA = MetaData()
+Text = AnyText().with_variant(AnyText(collation="C"), "postgresql")
 
 META = Table(  # the ledger's id and secret
     "dosimeter_meta",
