@@ -15,7 +15,7 @@ from dosimeter.exact import Bound
 from dosimeter.notions.profiles import gaussian_delta, gaussian_epsilon
 from dosimeter.pld.accountant import Accountant
 from dosimeter.pld.laws.gaussian import GaussianLaw, gaussian_law
-from dosimeter.pld.laws.laplace import LaplaceLaw
+from dosimeter.pld.laws.laplace import LaplaceLaw, laplace_law
 from dosimeter.pld.laws.law import Law
 from dosimeter.pld.laws.response import ResponseLaw
 from dosimeter.pld.laws.sampled import PoissonSampledLaw
@@ -192,3 +192,20 @@ def test_saved_text_is_checked_when_it_is_read() -> None:
     for bad in ("", "[]", '{"format": "x"}', accountant.dumps().replace("gaussian", "poison")):
         with pytest.raises(InputError):
             Accountant.loads(bad)
+
+
+@pytest.mark.parametrize(("rate", "sigma"), [("1e-9", "0.5"), ("0.01", "1")])
+def test_a_line_for_a_large_delta_never_answers_a_tiny_one(rate: str, sigma: str) -> None:
+    """What a line leaves out may be far above a later delta; it then says nothing, and a fresh account agrees."""
+
+    def account() -> Accountant:
+        accountant = Accountant()
+        accountant.append(PoissonSampledLaw(rate, gaussian_law(sigma)))
+        accountant.append(laplace_law(1))
+        return accountant
+
+    used = account()
+    for delta in ("1e-6", "1e-100"):
+        found, fresh = used.epsilon(delta), account().epsilon(delta)
+        assert found.lower <= fresh.upper
+        assert fresh.lower <= found.upper

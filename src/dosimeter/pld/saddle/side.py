@@ -62,7 +62,8 @@ class Side:
         self._lost = Bound(ZERO, ZERO)
         self._lattice: Lattice | None = None
         self._tracks: list[_Track] = []
-        self._enough = TOLERANCE
+        self._enough = TOLERANCE  # what was reached when a delta like `_asked` was asked for last
+        self._asked = 0.0
         self._runs = 0
 
     def append(self, law: Law, count: int) -> None:
@@ -110,18 +111,20 @@ class Side:
             return form.epsilon(goal)
         if not self.counts:
             return 0.0, 0.0
+        if abs(goal.low - self._asked) > 1:
+            self._enough, self._asked = TOLERANCE, goal.low
         low, high = 0.0, math.inf if self.top is None else _up(self.top[1])
         for track in self._candidates(goal):
             before = high - low
             found = self._search(track, goal)
             low, high = max(low, found[0]), min(high, found[1])
-            if high - low <= self._enough * high:
+            if math.isfinite(high) and high - low <= self._enough * high:
                 self._tracks = [*(t for t in self._tracks if t is not track), track]
                 return low, high
             far = track.total.line.count > _VERY_LONG and high - low <= 1e-4 * high
             if track.fresh and (far or high - low > before / 2):
                 break
-        self._enough = max(TOLERANCE, 1.5 * (high - low) / high) if high > 0 else TOLERANCE
+        self._enough = max(TOLERANCE, 1.5 * (high - low) / high) if 0 < high < math.inf else TOLERANCE
         return low, high
 
     def delta(self, epsilon: float) -> Bound:
@@ -189,7 +192,10 @@ class Side:
 
     def _search(self, track: _Track, goal: Target) -> tuple[float, float]:
         """Certified ends around the root of delta(eps) = target on one line; (0, inf) at worst."""
+        first = self._read(track, 0.0)
         share = math.exp(min(math.log(track.total.cut + 1e-320) - goal.low, 0.0))
+        if share > 0.5:  # chosen for a much larger delta: what the line leaves out is more than is asked about
+            return 0.0, math.inf
 
         def over(reading: Reading) -> float:  # upper bound of delta over the target, at most
             gap = reading.log_scale - goal.low
@@ -199,12 +205,11 @@ class Side:
             gap = reading.log_scale - goal.high
             return reading.lower * math.exp(min(gap, 700.0)) * (1 - 1e-15 * (2 + abs(gap)))
 
-        first = self._read(track, 0.0)
         if over(first) <= 1:
             return 0.0, 0.0
         c = track.total.line.order
         inversion = track.ready()
-        cap = (inversion.log_moment + inversion.log_error + log_kernel(c) - goal.low - math.log1p(-min(share, 0.5))) / c
+        cap = (inversion.log_moment + inversion.log_error + log_kernel(c) - goal.low - math.log1p(-share)) / c
         cap = max(cap, 0.0) * (1 + 1e-12) + 1e-300
         cap = cap if self.top is None else min(cap, _up(self.top[1]))
         low, high, reading = max(cap - _NEAR / c, 0.0), cap, first
