@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -15,6 +16,8 @@ from dosimeter.exact import brief_up
 if TYPE_CHECKING:
     from dosimeter.ledger import Account, Ledger
     from dosimeter.session import Session
+
+HEAD: Final = re.compile("[0-9a-f]{64}")
 
 
 @app.command("open")
@@ -161,8 +164,10 @@ def statement(
 def audit(
     account: o.AccountName = None,
     against: Annotated[
-        str | None, typer.Option(help="A head noted earlier: the history must still contain it.")
+        str | None,
+        typer.Option(help="A head noted earlier, or the file of a checkpoint: the history must still contain it."),
     ] = None,
+    public_key: Annotated[Path | None, typer.Option(help="The key that must have signed the checkpoint (PEM).")] = None,
     ledger: o.LedgerPath = o.DEFAULT_LEDGER,
     as_json: o.AsJson = False,
 ) -> None:
@@ -171,6 +176,11 @@ def audit(
     Exit code 1 means that something does not hold; the first bad entry is named.
     """
     book = _ledger(ledger)
+    if public_key is not None or (against is not None and not HEAD.fullmatch(against)):
+        from dosimeter.cli.history import audit_checkpoint
+
+        audit_checkpoint(book, account, against, public_key, as_json=as_json)
+        return
     report = book.audit(_account(book, account), known_head=against)
     if as_json:
         emit(report.to_json())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dosimeter.cli import accounts, plans, questions
+from dosimeter.cli import accounts, history, plans, questions
 from dosimeter.cli.base import app
 
-__all__ = ["accounts", "app", "plans", "questions"]
+__all__ = ["accounts", "app", "history", "plans", "questions"]

@@ -337,13 +337,17 @@ class Ledger:
         `known_head` is a digest noted earlier (from a statement or an audit); the chain must still contain it, which
         is how a file put back from an older copy is noticed.
         """
+        return self.audit_by_id(account.id, known_head=known_head)
+
+    def audit_by_id(self, account_id: str, *, known_head: str | None = None) -> AuditReport:
+        """The same, for an account that is too damaged to be opened."""
         with self._store.read() as view:
-            head = view.head(account.id)
-            records = view.records(account.id)
-            identities = view.identities(account.id)
+            head = view.head(account_id)
+            records = view.records(account_id)
+            identities = view.identities(account_id)
         if head is None and not records:
-            raise _not_found(account.id)
-        return audit_account(account.id, head, records, identities, self._key, known_head=known_head)
+            raise _not_found(account_id)
+        return audit_account(account_id, head, records, identities, self._key, known_head=known_head)
 
     # -- inside --------------------------------------------------------------------------------------------------
 
