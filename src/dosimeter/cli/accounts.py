@@ -28,7 +28,13 @@ def open_account(  # noqa: PLR0917 - one parameter per option
     delta: Annotated[str | None, typer.Option(help="Budget: the probability of failure, as in 1e-6.")] = None,
     rho: Annotated[str | None, typer.Option(help="Or a budget in zCDP.")] = None,
     mu: Annotated[str | None, typer.Option(help="Or a budget in Gaussian DP.")] = None,
-    declared_delta: Annotated[str, typer.Option(help="Part of delta kept for mechanisms that may fail.")] = "0",
+    declared_delta: Annotated[
+        str | None, typer.Option(help="Part of delta kept for mechanisms that may fail; 0 when left out.")
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option("--filter", help="A kind of filter, or a .json file that holds one; see `dosimeter advise`."),
+    ] = None,
     user: Annotated[str | None, typer.Option(help="Column that identifies a person; without it a row is one.")] = None,
     max_contributions: Annotated[int, typer.Option(help="Rows of one person that one query may use.")] = 1,
     relation: Annotated[str, typer.Option(help="add_remove, replace_one or zero_out.")] = "add_remove",
@@ -51,13 +57,15 @@ def open_account(  # noqa: PLR0917 - one parameter per option
     """
     import dosimeter
 
+    given = {"epsilon": epsilon, "delta": delta, "rho": rho, "mu": mu, "declared_delta": declared_delta}
+    budget: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if kind is not None:
+        from dosimeter.cli.rules import filter_from_words
+
+        budget = {"filter": filter_from_words(kind, budget)}
     session = dosimeter.open(
         data,
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
-        mu=mu,
-        declared_delta=declared_delta,
+        **budget,
         user=user,
         max_contributions=max_contributions,
         relation=relation,

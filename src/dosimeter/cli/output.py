@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 import typer
 
 from dosimeter.errors import DosimeterError, InputError, QueryRefused
+
+if TYPE_CHECKING:
+    from dosimeter.report.bars import Bars
+    from dosimeter.report.chart import Chart
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -45,6 +50,46 @@ def write(path: Path, content: str) -> None:
         path.write_text(content, encoding="utf-8")
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}") from None
+
+
+def figure_to(path: Path, figure: Chart | Bars) -> None:
+    """Write a figure, as PNG where the file's name says so, else as SVG; raises InputError where that fails."""
+    from dosimeter.report.bars import Bars, draw_bars
+    from dosimeter.report.chart import draw
+
+    if path.suffix.lower() != ".png":
+        write(path, draw_bars(figure) if isinstance(figure, Bars) else draw(figure))
+        return
+    from dosimeter.report.raster import png
+
+    content = png(figure)
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from None
+
+
+@contextmanager
+def progress(what: str, steps: int, *, quiet: bool = False) -> Iterator[Callable[[str], None]]:
+    """A bar on standard error while long work goes on, where a person watches; yields what to call before each step."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield lambda _: None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as shown:
+        task = shown.add_task(what, total=steps)
+        begun = False
+
+        def step(name: str) -> None:
+            nonlocal begun
+            shown.update(task, advance=int(begun), description=f"{what}: {name}")
+            begun = True
+
+        yield step
 
 
 def speaks_plainly(command: Callable[P, R]) -> Callable[P, R]:

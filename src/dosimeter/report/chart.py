@@ -104,7 +104,8 @@ def draw(chart: Chart, *, standalone: bool = True) -> str:
     )
 
 
-def _place(chart: Chart, x: float, y: float) -> tuple[float, float]:
+def place(chart: Chart, x: float, y: float) -> tuple[float, float]:
+    """Where a point of the chart is drawn."""
     across, up = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
     return round(LEFT + chart.x.share(x) * across, 2), round(HEIGHT - BOTTOM - chart.y.share(y) * up, 2)
 
@@ -112,11 +113,11 @@ def _place(chart: Chart, x: float, y: float) -> tuple[float, float]:
 def _axes(chart: Chart) -> Iterator[str]:
     end, floor = WIDTH - RIGHT, HEIGHT - BOTTOM
     for tick in chart.x.ticks():
-        x, _ = _place(chart, tick, chart.y.low)
+        x, _ = place(chart, tick, chart.y.low)
         yield f'<line class="grid" x1="{x}" y1="{TOP}" x2="{x}" y2="{floor}"/>'
         yield f'<text class="middle" x="{x}" y="{floor + 18}">{tick:.4g}</text>'
     for tick in chart.y.ticks():
-        _, y = _place(chart, chart.x.low, tick)
+        _, y = place(chart, chart.x.low, tick)
         yield f'<line class="grid" x1="{LEFT}" y1="{y}" x2="{end}" y2="{y}"/>'
         yield f'<text class="end" x="{LEFT - 8}" y="{y + 4}">{tick:.4g}</text>'
     yield f'<path class="axis" d="M{LEFT} {TOP}V{floor}H{end}"/>'
@@ -126,7 +127,7 @@ def _axes(chart: Chart) -> Iterator[str]:
 
 
 def _limit(chart: Chart, limit: Limit) -> Iterator[str]:
-    end, y = WIDTH - RIGHT, _place(chart, chart.x.low, limit.y)[1]
+    end, y = WIDTH - RIGHT, place(chart, chart.x.low, limit.y)[1]
     yield f'<line class="limit" x1="{LEFT}" y1="{y}" x2="{end}" y2="{y}"/>'
     yield f'<text class="end limit-name" x="{end}" y="{y - 6}">{escape(limit.name)}</text>'
 
@@ -134,7 +135,7 @@ def _limit(chart: Chart, limit: Limit) -> Iterator[str]:
 def _line(chart: Chart, i: int, line: Line) -> Iterator[str]:
     dash = " dashed" if line.dashed else ""
     stroke = f'class="curve{dash}" style="stroke:var(--c{i % 8})"'
-    places = [_place(chart, *point) for point in line.points]
+    places = [place(chart, *point) for point in line.points]
     yield f'<path {stroke} d="M{" L".join(f"{x} {y}" for x, y in places)}"/>'
     y = TOP + 12 + 18 * i
     yield f'<line {stroke} x1="{LEFT + 14}" y1="{y}" x2="{LEFT + 38}" y2="{y}"/>'
@@ -142,5 +143,5 @@ def _line(chart: Chart, i: int, line: Line) -> Iterator[str]:
 
 
 def _mark(chart: Chart, mark: Mark) -> str:
-    x, y = _place(chart, mark.x, mark.y)
+    x, y = place(chart, mark.x, mark.y)
     return f'<circle class="query" cx="{x}" cy="{y}" r="4"><title>{escape(mark.label)}</title></circle>'
