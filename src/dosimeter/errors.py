@@ -68,6 +68,14 @@ class LedgerUnavailable(LedgerError):
     """The store does not answer (missing, locked, read-only, full). Nothing may be released meanwhile."""
 
 
+class Undone(LedgerUnavailable):
+    """The store undid a whole transaction (deadlock, lost connection): nothing was written, and trying again may do."""
+
+
+class CommitUnknown(LedgerUnavailable):
+    """The connection broke during a commit: everything was written or nothing. Asking the same again charges once."""
+
+
 class LedgerCorrupt(LedgerError):
     """The store's content is not a ledger, is truncated, or does not agree with itself."""
 

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,19 +16,20 @@ from dosimeter.errors import LedgerCorrupt, LedgerError, LedgerUnavailable
 from dosimeter.ledger import DatasetIdentity, Ledger, RefusedRequest, Replayed, Reserved
 from dosimeter.ledger.record import Draft, Head, Kind, Record, before_first, chain
 from dosimeter.ledger.store import Store
-from dosimeter.stores import MemoryStore, SQLiteStore
+from dosimeter.stores import MemoryStore, PostgreSQLStore, SQLiteStore
 
-STORES: dict[str, Callable[[Path], Store]] = {
+STORES: dict[str, Callable[[pytest.FixtureRequest], Store]] = {
     "memory": lambda _: MemoryStore(wait_seconds_max=20),
-    "sqlite": lambda folder: SQLiteStore(folder / "ledger.db", wait_seconds_max=20),
+    "sqlite": lambda test: SQLiteStore(test.getfixturevalue("tmp_path") / "ledger.db", wait_seconds_max=20),
+    "postgresql": lambda test: PostgreSQLStore(test.getfixturevalue("postgresql_url"), wait_seconds_max=20),
 }
-DURABLE = {"sqlite": STORES["sqlite"]}
+DURABLE = {kind: make for kind, make in STORES.items() if kind != "memory"}
 
 
 @pytest.fixture(params=sorted(STORES))
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+def store(request: pytest.FixtureRequest) -> Iterator[Store]:
     """An empty store of each kind."""
-    made = STORES[request.param](tmp_path)
+    made = STORES[request.param](request)
     yield made
     made.close()
 
@@ -281,9 +281,9 @@ def test_joint_reservations_in_opposite_orders_do_not_block_each_other(store: St
 
 
 @pytest.mark.parametrize("kind", sorted(DURABLE))
-def test_a_durable_store_opened_again_is_the_same_ledger(kind: str, tmp_path: Path) -> None:
+def test_a_durable_store_opened_again_is_the_same_ledger(kind: str, request: pytest.FixtureRequest) -> None:
     """The key, the accounts, the answers and what is spent outlive the object."""
-    store = DURABLE[kind](tmp_path)
+    store = DURABLE[kind](request)
     ledger = Ledger(store)
     account = open_account(ledger)
     outcome = ledger.reserve(account, ask("q", "0.3"))
@@ -291,7 +291,7 @@ def test_a_durable_store_opened_again_is_the_same_ledger(kind: str, tmp_path: Pa
     ledger.settle(outcome, [1, 2.5])
     key = store.key()
     store.close()
-    again = DURABLE[kind](tmp_path)
+    again = DURABLE[kind](request)
     assert again.key() == key
     reopened = Ledger(again)
     assert reopened.accounts() == [account]

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from dosimeter.ledger import Ledger
-from dosimeter.stores import MemoryStore, SQLiteStore
+from dosimeter.ledger.store import Store
+from dosimeter.stores import MemoryStore, PostgreSQLStore, SQLiteStore
 
 
 @pytest.fixture(scope="session")
@@ -26,9 +27,21 @@ def file(empty_file: Path, tmp_path: Path) -> Path:
     return Path(shutil.copy(empty_file, tmp_path / "ledger.db"))
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def ledger(request: pytest.FixtureRequest) -> Iterator[Ledger]:
-    """An empty ledger; the test runs once per store."""
-    store = MemoryStore() if request.param == "memory" else SQLiteStore(request.getfixturevalue("file"))
-    yield Ledger(store)
-    store.close()
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest) -> Iterator[Store]:
+    """An empty store of each kind; the test runs once per store."""
+    made: Store
+    if request.param == "memory":
+        made = MemoryStore()
+    elif request.param == "sqlite":
+        made = SQLiteStore(request.getfixturevalue("file"))
+    else:
+        made = PostgreSQLStore(request.getfixturevalue("postgresql_url"))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def ledger(store: Store) -> Ledger:
+    """An empty ledger on each store."""
+    return Ledger(store)

@@ -542,7 +542,7 @@ def test_no_statement_reads_the_history_to_decide_a_charge(file: Path) -> None:
     from dosimeter.stores.sql.sqlite_file import _statements
 
     connection = sqlite3.connect(file)
-    for name in ("HEAD_TO_MOVE", "HISTORY", "MOVE_HEAD", "OWNER", "FIRST"):
+    for name in ("HEAD_TO_MOVE", "HISTORY", "MOVE_HEAD", "OWNER", "RECORD"):
         statement = _statements()[name]
         plan = connection.execute(f"EXPLAIN QUERY PLAN {statement.text}", [1] * len(statement.names)).fetchall()
         assert len(plan) == 1

@@ -3,16 +3,21 @@
 It trusts nothing that is stored. Every digest is computed again, every loss is priced again from its event (a stored
 loss may be larger than today's price, never smaller), every state is folded again through the filter, and the head,
 the identities and the totals must be what the records say.
+
+It reads the records once, in order, and keeps none of them: however long a history is, the audit needs room only for
+the reservations that are open and for what lies between a reservation and its void. To know beforehand which those
+are, it looks ahead for the few requests that were voided or decided twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final, NamedTuple
 
-from dosimeter.adaptive.filter import Admitted
+from dosimeter.adaptive.filter import Admitted, Filter
 from dosimeter.errors import DosimeterError
 from dosimeter.events import event_from_json, loss_from_json
 from dosimeter.ledger import pricing
@@ -20,6 +25,9 @@ from dosimeter.ledger.account import Account, account_from_json
 from dosimeter.ledger.record import Head, Kind, LedgerKey, Record, before_first
 from dosimeter.ledger.texts import canonical, parse
 from dosimeter.notions import Loss, ResiduePrice
+
+_STEP: Final = 1000  # records between two reports of progress
+_PRICES: Final = 4096  # prices kept, of the events seen last
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +71,25 @@ class AuditReport:
         }
 
 
+class LookAhead(NamedTuple):
+    """What the audit must know before it comes to it: reservations that a void names, requests decided twice."""
+
+    voided: frozenset[int | None]
+    repeated: frozenset[str]
+
+    @classmethod
+    def at(cls, records: Iterable[Record]) -> LookAhead:
+        """By looking through records that are at hand."""
+        times: Counter[str] = Counter()
+        voided = set()
+        for record in records:
+            if record.kind == Kind.VOIDED:
+                voided.add(record.refers_to)
+            elif record.kind in (Kind.RESERVED, Kind.REFUSED):
+                times[str(record.request_id)] += 1
+        return cls(frozenset(voided), frozenset(request for request, count in times.items() if count > 1))
+
+
 class _Broken(Exception):
     """Says what does not hold; the record is known where it is caught."""
 
@@ -70,32 +97,40 @@ class _Broken(Exception):
 def audit_account(
     account_id: str,
     head: Head | None,
-    records: Sequence[Record],
+    records: Iterable[Record],
     identities: Sequence[tuple[str, str]],
     key: LedgerKey,
     *,
     known_head: str | None = None,
+    look_ahead: LookAhead | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> AuditReport:
     """Check an account's records, head and identities against each other and against today's prices.
 
     Without the ledger's secret (an empty `key.key`) everything is checked but the head's seal and the key itself.
+    Records that come one at a time need `look_ahead` given. `progress` is told how many were read, now and then.
     """
-    fold = _Fold(account_id, key)
+    if look_ahead is None:
+        records = list(records)
+        look_ahead = LookAhead.at(records)
+    fold = _Fold(account_id, key, look_ahead, known_head)
     problem: Problem | None = None
+    number = 0
     for number, record in enumerate(records, start=1):
-        what = _attempt(fold.take, record, number)
-        if what is not None:
-            problem = Problem(number, what)
-            break
+        if problem is None:
+            what = _attempt(fold.take, record, number)
+            problem = None if what is None else Problem(number, what)
+        if progress is not None and number % _STEP == 0:
+            progress(number)
     if problem is None:
-        what = _attempt(fold.close, head, identities, known_head)
+        what = _attempt(fold.close, head, identities)
         problem = None if what is None else Problem(None, what)
     return AuditReport(
         account_id=account_id,
         ok=problem is None,
         first_bad=problem,
-        records=len(records),
-        charges=len(fold.charges),
+        records=number,
+        charges=fold.standing,
         head=fold.digest if fold.count else None,
         spent=fold.spent(),
     )
@@ -121,18 +156,18 @@ def _need(holds: bool, what: str) -> None:
 class _Fold:
     """The history as the records tell it, checked one record at a time."""
 
-    def __init__(self, account_id: str, key: LedgerKey) -> None:
-        self.account_id, self.key = account_id, key
+    def __init__(self, account_id: str, key: LedgerKey, look_ahead: LookAhead, known_head: str | None) -> None:
+        self.account_id, self.key, self.ahead = account_id, key, look_ahead
         self.digest = before_first(account_id, key.ledger_id).digest
-        self.digests: set[str] = set()
+        self.known_head, self.known_head_seen = known_head, known_head is None
         self.count = 0
         self.epoch = 1
         self.account: Account | None = None
         self.state: Any = None
-        self.charges: dict[int, Loss] = {}  # this epoch's charges that stand
-        self.states: dict[int, Any] = {}  # the state after each of them
+        self.standing = 0  # this epoch's charges that stand
+        self.window = _Window()
         self.open: dict[int, tuple[str, bool]] = {}  # reservation -> request, taken over
-        self.request: dict[str, tuple[Kind, Any]] = {}  # request -> its last record's kind, what was asked
+        self.request: dict[str, tuple[Kind, Any]] = {}  # repeated request -> its last record's kind, what was asked
         self.names: set[str] = set()
         self.contents: set[str] = set()
         self.prices: dict[str, Loss] = {}
@@ -153,9 +188,9 @@ class _Fold:
         _need(record.epoch == self.epoch + (kind is Kind.RESET), f"it says epoch {record.epoch}")
         getattr(self, f"_{kind}")(record, body)
         self.digest, self.count, self.epoch = record.digest, number, record.epoch
-        self.digests.add(record.digest)
+        self.known_head_seen = self.known_head_seen or record.digest == self.known_head
 
-    def close(self, head: Head | None, identities: Sequence[tuple[str, str]], known_head: str | None) -> None:
+    def close(self, head: Head | None, identities: Sequence[tuple[str, str]]) -> None:
         """Check what is stored beside the records."""
         if head is None or self.account is None:
             raise _Broken("the account's head or its first record is missing")
@@ -168,7 +203,7 @@ class _Fold:
         expected = {("name", name) for name in self.names} | {("content", mac) for mac in self.contents}
         _need(set(identities) == expected, "the names or contents it answers to are not those in its records")
         _need(
-            known_head is None or known_head in self.digests,
+            self.known_head_seen,
             "the digest noted earlier is not in the chain: the store was put back from an older copy or rewritten",
         )
 
@@ -193,7 +228,7 @@ class _Fold:
 
     def _restart(self, body: dict[str, Any]) -> None:
         self.state = self._opened_account().filter.start()
-        self.charges, self.states = {}, {}
+        self.standing, self.window = 0, _Window()
         self._same_state(body)
 
     def _named(self, _: Record, body: dict[str, Any]) -> None:
@@ -209,9 +244,10 @@ class _Fold:
         decision = self._opened_account().filter.admit(before, loss)
         if not isinstance(decision, Admitted):
             raise _Broken(f"the account is overspent from here: {decision.message()}")
+        self.window.take(record.seq, loss, before, decision.state, voided=record.seq in self.ahead.voided)
         self.state = decision.state
+        self.standing += 1
         self._same_state(body)
-        self.charges[record.seq], self.states[record.seq] = loss, self.state
         self.open[record.seq] = (str(record.request_id), False)
 
     def _refused(self, record: Record, body: dict[str, Any]) -> None:
@@ -232,17 +268,9 @@ class _Fold:
         _, taken = self._reservation(record)
         seq = record.refers_to or 0
         _need(not taken, "a reservation that was taken over cannot be voided")
-        _need(seq in self.charges, "a reservation of a closed epoch cannot be voided")
-        del self.charges[seq]
-        later = [s for s in self.charges if s > seq]
-        earlier = [s for s in self.charges if s < seq]
-        account = self._opened_account()
-        self.state = self.states[earlier[-1]] if earlier else account.filter.start()
-        for s in later:  # those before it keep their states, so only these are folded again
-            decision = account.filter.admit(self.state, self.charges[s])
-            if not isinstance(decision, Admitted):
-                raise _Broken("the charges that are left do not fold again")
-            self.state = self.states[s] = decision.state
+        _need(seq in self.window.charges, "a reservation of a closed epoch cannot be voided")
+        self.state = self.window.without(seq, self._opened_account().filter)
+        self.standing -= 1
         self._same_state(body)
         self._end(record, Kind.VOIDED)
 
@@ -261,7 +289,8 @@ class _Fold:
         last, earlier = self.request.get(request, (None, asked))
         _need(last is None or last in after, f"request {request!r} was {last} before")
         _need(asked == earlier, f"request {request!r} was made before with another body")
-        self.request[request] = (Kind(record.kind), asked)
+        if request in self.ahead.repeated:
+            self.request[request] = (Kind(record.kind), asked)
         return self.state
 
     def _reservation(self, record: Record) -> tuple[str, bool]:
@@ -273,7 +302,8 @@ class _Fold:
 
     def _end(self, record: Record, kind: Kind) -> None:
         request, _ = self.open.pop(record.refers_to or 0)
-        self.request[request] = (kind, self.request[request][1])
+        if request in self.request:
+            self.request[request] = (kind, self.request[request][1])
 
     def _same_state(self, body: dict[str, Any]) -> None:
         stored = self._opened_account().filter.state_from_json(body["state"])
@@ -283,11 +313,54 @@ class _Fold:
         """The stored loss, which must not be below today's price of its event."""
         stored, wanted = loss_from_json(body["loss"]), canonical([body["event"], body["delta"]])
         if wanted not in self.prices:
+            if len(self.prices) >= _PRICES:
+                self.prices.clear()
             delta = None if body["delta"] is None else Decimal(body["delta"])
             event, account = event_from_json(body["event"]), self._opened_account()
             self.prices[wanted] = pricing.charge(event, account.filter, delta, account.relation).loss
         _need(covers(stored, self.prices[wanted]), "the stored loss is below the price of its event")
         return stored
+
+
+class _Window:
+    """The charges since the earliest one that will be voided, each with the state after it; mostly there are none."""
+
+    def __init__(self) -> None:
+        self.charges: dict[int, tuple[Loss, Any]] = {}
+        self._base: Any = None  # the state before the first of them
+        self._to_void: set[int] = set()
+
+    def take(self, seq: int, loss: Loss, before: Any, after: Any, *, voided: bool) -> None:
+        """A charge that was admitted at the state `before`."""
+        if voided:
+            self._to_void.add(seq)
+        if self._to_void:
+            if not self.charges:
+                self._base = before
+            self.charges[seq] = (loss, after)
+
+    def without(self, seq: int, rule: Filter[Any]) -> Any:
+        """The state of the charges that stand when this one is given back; those before it keep their states."""
+        state, charges = self._base, self.charges
+        del charges[seq]
+        for number, (loss, after) in charges.items():
+            if number < seq:
+                state = after
+                continue
+            decision = rule.admit(state, loss)
+            if not isinstance(decision, Admitted):
+                raise _Broken("the charges that are left do not fold again")
+            state = decision.state
+            charges[number] = (loss, state)
+        self._to_void.discard(seq)
+        self._forget_before(min(self._to_void, default=None))
+        return state
+
+    def _forget_before(self, first: int | None) -> None:
+        for number in list(self.charges):
+            if first is not None and number >= first:
+                break
+            self._base = self.charges.pop(number)[1]
 
 
 def covers(stored: Loss, price: Loss) -> bool:

@@ -141,14 +141,25 @@ def seal_of(key: bytes, account_id: str, epoch: int, seq: int, digest: str, stat
 
 def chain(head: Head, draft: Draft, at: str, key: bytes) -> tuple[Record, Head]:
     """The draft as the record after `head`, and the head after it."""
+    record, after = link(head, draft, at)
+    return record, sealed(after, key)
+
+
+def link(head: Head, draft: Draft, at: str) -> tuple[Record, Head]:
+    """The same without a seal, for a head that will not be stored because another record follows at once."""
     account_id, seq, previous = head.account_id, head.seq + 1, head.digest
     epoch = head.epoch if draft.epoch is None else draft.epoch
     state = head.state if draft.state is None else draft.state
     kind, request_id, refers_to, body = draft.kind.value, draft.request_id, draft.refers_to, draft.body
     digest = digest_of(account_id, seq, kind, request_id, refers_to, epoch, at, body, previous)
-    seal = seal_of(key, account_id, epoch, seq, digest, state)
     record = Record(account_id, seq, kind, request_id, refers_to, epoch, at, body, previous, digest)
-    return record, Head(account_id, epoch, seq, digest, state, seal)
+    return record, Head(account_id, epoch, seq, digest, state)
+
+
+def sealed(head: Head, key: bytes) -> Head:
+    """The head with its seal."""
+    account_id, epoch, seq, digest, state, _ = head
+    return Head(account_id, epoch, seq, digest, state, seal_of(key, account_id, epoch, seq, digest, state))
 
 
 def before_first(account_id: str, ledger_id: str) -> Head:

@@ -7,15 +7,16 @@ A store keeps records, heads and identities, and knows nothing of privacy. It ow
   an exception the records survive a crash of the process and of the machine.
 - `read()` sees one moment: never half of somebody's transaction.
 - Records are never changed or removed.
-- Anything else is an error: LedgerUnavailable when the store does not answer (and then nothing was written, or the
-  next reader sees all of it), LedgerCorrupt when what it holds is not a ledger, LedgerVersionError when another
-  version wrote it. Their messages never carry a parameter of a statement.
+- Anything else is an error: LedgerUnavailable when the store does not answer and nothing was written, its kind Undone
+  when the same transaction may do if it is run again, its kind CommitUnknown when the block had ended and nobody can
+  say whether all or nothing was kept; LedgerCorrupt when what it holds is not a ledger, LedgerVersionError when
+  another version wrote it. Their messages never carry a parameter of a statement, nor a password.
 - A store is safe to share between threads. After a fork the child is served by a connection of its own, or refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Literal, Protocol, TypeAlias
 
@@ -47,20 +48,46 @@ class Reading(Protocol):
         """The account's first record."""
         ...
 
+    def record(self, account_id: str, seq: int) -> Record | None:
+        """The account's record of this number."""
+        ...
+
     def history(self, account_id: str, request_id: str) -> Sequence[Record]:
         """The records of one request in order, found without reading the others."""
+        ...
+
+    def histories(self, account_id: str, request_ids: Sequence[str]) -> Sequence[Record]:
+        """The records of several requests, those of each in order, found without reading the others."""
         ...
 
     def records(self, account_id: str) -> Sequence[Record]:
         """Every record of the account in order."""
         ...
 
+    def stream(self, account_id: str) -> Iterator[Record]:
+        """Every record of the account in order, a few at a time, however many there are."""
+        ...
+
+    def voids(self, account_id: str) -> Iterator[tuple[int, int | None]]:
+        """The number of each void of the account, and of the reservation that it says it is about."""
+        ...
+
+    def repeated(self, account_id: str) -> Sequence[str]:
+        """The requests of the account that were decided more than once: after a refusal, or after a void."""
+        ...
+
 
 class Writing(Reading, Protocol):
-    """A transaction."""
+    """A transaction. `written` is what it has appended so far, in order."""
+
+    written: list[Record]
 
     def append(self, record: Record, head: Head) -> None:
         """Add the record and move the account's head from `record.seq - 1` to `head` (the first creates it)."""
+        ...
+
+    def extend(self, records: Sequence[Record], head: Head) -> None:
+        """Add several records of one account that follow each other, and move its head once, to `head`."""
         ...
 
     def claim(self, kind: IdentityKind, value: str, account_id: str) -> None:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from dosimeter.errors import LedgerCorrupt, LedgerUnavailable
-from dosimeter.ledger.record import Head, LedgerKey, Record
+from dosimeter.ledger.record import Head, Kind, LedgerKey, Record
 from dosimeter.ledger.store import IdentityKind, Reading, Writing
 
 
@@ -48,6 +48,7 @@ class MemoryStore:
         """The tables, alone; an exception takes back what was written."""
         with self._take_turn():
             self._tables.undo.clear()
+            self._tables.written.clear()
             try:
                 yield self._tables
             except BaseException:
@@ -82,6 +83,7 @@ class _Tables:
         self._by_request: dict[tuple[str, str], list[Record]] = {}
         self._owners: dict[tuple[str, str], str] = {}
         self.undo: list[Callable[[], object]] = []
+        self.written: list[Record] = []
 
     def head(self, account_id: str) -> Head | None:
         return self._heads.get(account_id)
@@ -98,13 +100,37 @@ class _Tables:
     def first(self, account_id: str) -> Record | None:
         return next(iter(self._records.get(account_id, ())), None)
 
+    def record(self, account_id: str, seq: int) -> Record | None:
+        records = self._records.get(account_id, [])
+        return records[seq - 1] if 1 <= seq <= len(records) else None
+
     def history(self, account_id: str, request_id: str) -> Sequence[Record]:
         return list(self._by_request.get((account_id, request_id), ()))
 
     def records(self, account_id: str) -> Sequence[Record]:
         return list(self._records.get(account_id, ()))
 
+    def histories(self, account_id: str, request_ids: Sequence[str]) -> Sequence[Record]:
+        return [record for request_id in set(request_ids) for record in self.history(account_id, request_id)]
+
+    def stream(self, account_id: str) -> Iterator[Record]:
+        return iter(self.records(account_id))
+
+    def voids(self, account_id: str) -> Iterator[tuple[int, int | None]]:
+        return ((r.seq, r.refers_to) for r in self.records(account_id) if r.kind == Kind.VOIDED)
+
+    def repeated(self, account_id: str) -> Sequence[str]:
+        decided = {Kind.RESERVED, Kind.REFUSED}
+        found = ((r, rs) for (a, r), rs in self._by_request.items() if a == account_id)
+        return [request for request, records in found if sum(r.kind in decided for r in records) > 1]
+
+    def extend(self, records: Sequence[Record], head: Head) -> None:
+        for record in records[:-1]:
+            self.append(record, head._replace(epoch=record.epoch, seq=record.seq, digest=record.digest))
+        self.append(records[-1], head)
+
     def append(self, record: Record, head: Head) -> None:
+        self.written.append(record)
         account_id = record.account_id
         chain, before = self._records.setdefault(account_id, []), self._heads.get(account_id)
         if len(chain) + 1 != record.seq or (before.seq if before else 0) + 1 != record.seq:

@@ -81,8 +81,8 @@ def translate(error: BaseException, where: str, *, committing: bool = False) -> 
     if not code or code.startswith(_LOST_CLASSES):
         if committing:
             return CommitUnknown(
-                f"the connection to the ledger {where} was lost during a commit; what was asked is kept whole or not at "
-                "all: ask the same again, and it is charged once"
+                f"the connection to the ledger {where} was lost during a commit; what was asked is kept whole or not "
+                "at all: ask the same again, and it is charged once"
             )
         return Undone(f"the connection to the ledger {where} was lost; {_NOTHING}, try again")
     return LedgerUnavailable(f"the ledger {where} does not answer (code {code}); {_NOTHING}")

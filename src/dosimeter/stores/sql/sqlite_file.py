@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
@@ -81,10 +81,27 @@ class _Transaction(SQLTransaction):
     """The shared verbs; a whole history is read even where a text in it is damaged, so that an audit can name it."""
 
     def records(self, account_id: str) -> Sequence[Record]:
+        with self._any_text():
+            return super().records(account_id)
+
+    def _page(self, account_id: str, after: int) -> list[Record]:
+        with self._any_text():
+            return super()._page(account_id, after)
+
+    def voids(self, account_id: str) -> Iterator[tuple[int, int | None]]:
+        with self._any_text():
+            return iter(list(super().voids(account_id)))
+
+    def repeated(self, account_id: str) -> Sequence[str]:
+        with self._any_text():
+            return super().repeated(account_id)
+
+    @contextmanager
+    def _any_text(self) -> Iterator[None]:
         driver = self._cursor.connection
         driver.text_factory = _whatever_is_there
         try:
-            return super().records(account_id)
+            yield
         finally:
             driver.text_factory = str
 
@@ -119,6 +136,7 @@ class Connection:
         except BaseException:
             self._undo()
             raise
+        self._writing.written.clear()
         return self._writing if writing else self._reading
 
     def end(self, error: BaseException | None) -> None:

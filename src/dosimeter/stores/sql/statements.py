@@ -13,10 +13,11 @@ charge runs eight of them, and building them anew would cost more than the disk.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import BindParameter, Table, bindparam, insert, select, update
+from sqlalchemy import BindParameter, Integer, Table, bindparam, func, insert, literal_column, or_, select, update
 from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import ClauseElement
 
@@ -46,7 +47,7 @@ STATEMENTS: dict[str, tuple[ClauseElement, tuple[str, ...]]] = {  # each with it
         select(IDENTITIES.c.kind, IDENTITIES.c.value).where(IDENTITIES.c.account_id == _ACCOUNT),
         ("account_id",),
     ),
-    "FIRST": (
+    "RECORD": (
         select(RECORDS).where(RECORDS.c.account_id == _ACCOUNT, RECORDS.c.seq == bindparam("seq")),
         ("account_id", "seq"),
     ),
@@ -58,6 +59,34 @@ STATEMENTS: dict[str, tuple[ClauseElement, tuple[str, ...]]] = {  # each with it
         ("account_id", "request_id"),
     ),
     "RECORDS": (select(RECORDS).where(RECORDS.c.account_id == _ACCOUNT).order_by(RECORDS.c.seq), ("account_id",)),
+    "PAGE": (
+        select(RECORDS)
+        .where(RECORDS.c.account_id == _ACCOUNT, RECORDS.c.seq > bindparam("after"))
+        .order_by(RECORDS.c.seq)
+        .limit(bindparam("count", type_=Integer)),
+        ("account_id", "after", "count"),
+    ),
+    "VOIDS": (
+        select(RECORDS.c.seq, RECORDS.c.refers_to)
+        .where(
+            RECORDS.c.account_id == _ACCOUNT,
+            RECORDS.c.seq > bindparam("after"),
+            RECORDS.c.kind == literal_column("'voided'"),
+        )
+        .order_by(RECORDS.c.seq)
+        .limit(bindparam("count", type_=Integer)),
+        ("account_id", "after", "count"),
+    ),
+    "REPEATED": (
+        select(RECORDS.c.request_id)
+        .where(
+            RECORDS.c.account_id == _ACCOUNT,
+            or_(RECORDS.c.kind == literal_column("'reserved'"), RECORDS.c.kind == literal_column("'refused'")),
+        )
+        .group_by(RECORDS.c.request_id)
+        .having(func.count() > 1),
+        ("account_id",),
+    ),
     "ADD_RECORD": _add(RECORDS),
     "ADD_HEAD": _add(ACCOUNTS),
     "MOVE_HEAD": (
@@ -78,14 +107,23 @@ class Prepared:
     text: str
     names: tuple[str, ...]  # ours, in the order of `run`'s values
     order: tuple[str, ...] | None  # the driver's; None: it wants them by name
+    constants: dict[str, Any]  # parameters that the dialect added, as an offset of nothing
 
     def run(self, cursor: Any, values: tuple[Any, ...]) -> Any:
         """Execute on a DBAPI cursor and return it."""
         if self.order == self.names:
             return cursor.execute(self.text, values)
-        named = dict(zip(self.names, values, strict=True))
+        named = {**self.constants, **dict(zip(self.names, values, strict=True))}
         cursor.execute(self.text, named if self.order is None else [named[name] for name in self.order])
         return cursor
+
+    def run_many(self, cursor: Any, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Execute once per row."""
+        if self.order == self.names:
+            cursor.executemany(self.text, rows)
+            return
+        for row in rows:
+            self.run(cursor, row)
 
 
 def prepare(dialect: Dialect) -> dict[str, Prepared]:
@@ -95,4 +133,5 @@ def prepare(dialect: Dialect) -> dict[str, Prepared]:
 
 def _prepare(statement: ClauseElement, names: tuple[str, ...], dialect: Dialect) -> Prepared:
     compiled: Any = statement.compile(dialect=dialect)
-    return Prepared(str(compiled), names, tuple(compiled.positiontup) if compiled.positional else None)
+    constants = {name: value for name, value in compiled.params.items() if name not in names}
+    return Prepared(str(compiled), names, tuple(compiled.positiontup) if compiled.positional else None, constants)
