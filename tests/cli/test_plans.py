@@ -79,6 +79,22 @@ def test_delta_and_epsilon_agree() -> None:
     assert "training" in run("account", name)
 
 
+def test_a_plan_has_a_price_for_groups() -> None:
+    """--group 3: three times the sensitivity, and who has coins of their own decides about sampled steps."""
+    gaussian = {"mechanism": "gaussian", "noise_multiplier": "3"}
+    said = run_json("account", plan(gaussian), "--delta", "1e-5", "--group", "3")
+    assert Decimal(said["at_epsilon"]["upper"]) == pytest.approx(Decimal("4.37717809568"), rel=Decimal("1e-9"))
+    prices = [
+        Decimal(run_json("account", plan(SGD), "--delta", "1e-5", *words)["at_epsilon"]["upper"])
+        for words in ((), ("--group", "2", "--group-sampling", "groups"), ("--group", "2"))
+    ]
+    assert prices[0] < prices[1]
+    assert prices[0] < prices[2]
+    assert "groups of 3" in run("account", plan(gaussian), "--delta", "1e-5", "--group", "3")
+    assert "size=0" in run("account", plan(SGD), "--delta", "1e-5", "--group", "0", code=1)
+    assert "sampling" in run("account", plan(SGD), "--delta", "1e-5", "--group", "2", "--group-sampling", "x", code=1)
+
+
 def test_a_second_engine_is_asked_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
     """--check shows the other engine's interval, which meets the first; a contradiction is one sentence and code 1."""
     said = run_json("account", plan(SGD), "--delta", "1e-5", "--epsilon", "1", "--check")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -39,6 +40,12 @@ def account(
     check: Annotated[
         bool, typer.Option("--check", help="Ask a second, independent engine too; a contradiction is an error.")
     ] = False,
+    group: Annotated[
+        int, typer.Option("--group", help="How many rows stand or fall together: the rows of one user.")
+    ] = 1,
+    group_sampling: Annotated[
+        str, typer.Option("--group-sampling", help="Who has a coin of their own in a sample: records, or groups.")
+    ] = "records",
     figure: FigurePath = None,
     as_json: o.AsJson = False,
 ) -> None:
@@ -48,9 +55,9 @@ def account(
 
     Example: dosimeter account plan.yaml --delta 1e-6
     """
-    read = _load(plan)
+    read = _for_groups(_load(plan), group, group_sampling)
     accountant = _accountant(read)
-    said: dict[str, Any] = {"plan": read.to_json(), "engine": "saddle line"}
+    said: dict[str, Any] = {"plan": read.to_json(), "engine": "saddle line", "group": group}
     if epsilon is not None:
         level = amount(epsilon, "epsilon", zero=True)
         said |= {"epsilon": text(level), "delta": _ends(accountant.delta(level))}
@@ -77,7 +84,8 @@ def account(
         rows.append([f"delta at epsilon {said['epsilon']}", *_cells(said["delta"])])
     if "check_delta" in said:
         rows.append(["by the second engine", *_cells(said["check_delta"])])
-    table(f"{read.title or plan.name} ({read.relation})", ["", "at least", "at most"], rows)
+    whom = str(read.relation) if group == 1 else f"{read.relation}, groups of {group}"
+    table(f"{read.title or plan.name} ({whom})", ["", "at least", "at most"], rows)
     if figure is not None:
         typer.echo(f"wrote {figure}")
 
@@ -172,6 +180,13 @@ def _load(path: Path) -> PlanFile:
     from dosimeter.interop import load_plan
 
     return load_plan(path)
+
+
+def _for_groups(plan: PlanFile, size: int, sampling: str) -> PlanFile:
+    from dosimeter.accounting.groups import for_group
+
+    grown = tuple(replace(step, event=for_group(step.event, size=size, sampling=sampling)) for step in plan.steps)
+    return replace(plan, steps=grown)
 
 
 def _accountant(plan: PlanFile, times: int = 1) -> Accountant:
