@@ -54,6 +54,7 @@ class Accountant:
         self._pending: dict[Law, int] = {}
         self._sides = {direction: Side(direction) for direction in Direction}
         self._symmetric = True
+        self._decided = Direction.REMOVE  # the direction with the larger epsilon, when last asked
 
     def append(self, what: Event | Law, count: int = 1) -> None:
         """Compose `count` more runs of an event or of a law."""
@@ -119,8 +120,12 @@ class Accountant:
         wanted = read_delta(delta, log10_delta)
         if not wanted.upper:
             return self._largest_loss(direction)
-        ends = [side.epsilon(wanted) for side in self.sides(direction)]
-        low, high = max(end[0] for end in ends), max(end[1] for end in ends)
+        low, high = 0.0, 0.0
+        for side in sorted(self.sides(direction), key=lambda side: side.direction is not self._decided):
+            ends = side.epsilon(wanted, low)
+            if ends[1] > high:
+                self._decided = side.direction
+            low, high = max(low, ends[0]), max(high, ends[1])
         if not math.isfinite(high):
             raise NoGuaranteeError(f"no finite epsilon could be certified at delta={wanted.upper:.3g}")
         return Bound(_round(low, upward=False), _round(high, upward=True))

@@ -23,7 +23,7 @@ from dosimeter.pld.laws.parts import UNIT
 from dosimeter.pld.laws.spread import Piece
 from dosimeter.pld.saddle.blocks import rounding, turns
 from dosimeter.pld.saddle.characteristic import log1p
-from dosimeter.pld.saddle.quadrature import RHOS, log_rule_error, rule, window
+from dosimeter.pld.saddle.quadrature import RHOS, cut_ends, log_rule_error, rule, window
 
 LONG = 600.0  # radians of oscillation from which on the contour is used
 _RISE = 1.0
@@ -44,6 +44,9 @@ class Contour:
 
 def is_long(part: Part, piece: Piece, reach: float, cut: float) -> bool:
     """Whether a piece oscillates too often on a line for a rule on the real axis."""
+    wide = part.growth(np.array(cut_ends(part, piece, cut)))
+    if reach * (wide[1] - wide[0]) <= LONG:
+        return False  # not even over more than the part that matters
     low, high, _, _ = window(part, piece, [1.0 if part.sign > 0 else 0.0], cut)
     ends = part.growth(np.array([low, high]))
     return bool(reach * (ends[1] - ends[0]) > LONG)

@@ -6,6 +6,7 @@ was seen before costs one vector addition.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
@@ -19,9 +20,9 @@ from dosimeter.pld.laws.primitive import log_of
 from dosimeter.pld.laws.spread import Piece, Spread
 from dosimeter.pld.saddle.characteristic import Characteristic, Tilted, characteristic, tilt
 from dosimeter.pld.saddle.contour import contour, is_long, values
-from dosimeter.pld.saddle.decay import layers
+from dosimeter.pld.saddle.decay import Layers, layers
 from dosimeter.pld.saddle.quadrature import join, part_points
-from dosimeter.pld.saddle.shift import shifted
+from dosimeter.pld.saddle.shift import Shifted, shifted
 from dosimeter.pld.saddle.theta import is_smooth, log_moment, smooth
 
 
@@ -29,7 +30,8 @@ from dosimeter.pld.saddle.theta import is_smooth, log_moment, smooth
 class Line:
     """Nodes c + ijh for 0 <= j < count, and a real order beyond c that bounds what lies to the right.
 
-    `cut` is the P-mass that one run of a law may leave out (it is charged to delta).
+    `cut` is the P-mass that one run of a law may leave out (it is charged to delta). `few` says that so few runs are
+    composed that a second certificate of decay is worth its time.
     """
 
     order: float
@@ -37,6 +39,7 @@ class Line:
     step: float
     count: int
     cut: float
+    few: bool = True
 
     @property
     def period(self) -> float:
@@ -60,6 +63,7 @@ class OnLine:
 
 
 _KEPT: OrderedDict[tuple[Law, Direction, Line], OnLine] = OrderedDict()
+_LONGEST: dict[tuple[Law, Direction, Line], Line] = {}  # for a line without its count: the longest kept
 _LOCK = threading.Lock()
 _MOST_NODES = 8_000_000  # nodes kept, about 200 MB
 _MOST_KEPT = 8_192
@@ -67,21 +71,40 @@ _MOST_TERMS = 4e10  # nodes times points
 
 
 def on_line(law: Law, direction: Direction, line: Line) -> OnLine:
-    """One law on one line, from the cache if it was seen; the longest unused are forgotten first."""
+    """One law on one line, from the cache if it was seen; the longest unused are forgotten first.
+
+    Of a line that starts like a longer one only the end is new.
+    """
     key = (law, direction, line)
+    alike = (law, direction, replace(line, count=0, few=True))
     with _LOCK:
         found = _KEPT.get(key)
         if found is not None:
             _KEPT.move_to_end(key)
             return found
-    found = evaluate(law, direction, line)
+        longest = _LONGEST.get(alike)
+        longer = _KEPT.get((law, direction, longest)) if longest is not None and longest.count > line.count else None
+    found = evaluate(law, direction, line) if longer is None else shortened(law, direction, line, longer)
     with _LOCK:
         _KEPT[key] = found
+        if longer is None:
+            _LONGEST[alike] = line
         nodes = sum(kept.count for _, _, kept in _KEPT) if line.count > 1_000 else 0
         while nodes > _MOST_NODES or len(_KEPT) > _MOST_KEPT:
-            (_, _, oldest), _ = _KEPT.popitem(last=False)
+            (other, where, oldest), _ = _KEPT.popitem(last=False)
+            start = (other, where, replace(oldest, count=0, few=True))
+            if _LONGEST.get(start) == oldest:
+                del _LONGEST[start]
             nodes -= oldest.count
     return found
+
+
+def shortened(law: Law, direction: Direction, line: Line, longer: OnLine) -> OnLine:
+    """The first nodes of a law on a longer line, and what may be left out beyond them."""
+    own = longer.values
+    values = replace(own, log_phi=own.log_phi[: line.count].copy(), eta=own.eta[: line.count].copy())
+    ends = 0.0 if is_smooth(law) else _log_end(law, direction, line, own.log_moment, own.log_error)
+    return replace(longer, values=values, log_end=ends)
 
 
 def evaluate(law: Law, direction: Direction, line: Line) -> OnLine:
@@ -115,7 +138,7 @@ def evaluate(law: Law, direction: Direction, line: Line) -> OnLine:
     return OnLine(
         characteristic(tilted, heights, len(points.losses), more),
         far.log_moment + far.log_error + 1e-300,
-        _log_end(parts, line, tilted),
+        _log_end(law, direction, line, tilted.log_moment, tilted.log_error),
         everything.cut,
     )
 
@@ -137,11 +160,23 @@ def _wave(part: Part, piece: Piece, line: Line, cut: float, tilted: Tilted) -> t
     return (share if part.sign > 0 else share.conj()), error
 
 
-def _log_end(parts: tuple[Part, ...], line: Line, tilted: Tilted) -> float:
-    end = np.array([line.end])
-    whole, error = tilted.log_moment, tilted.log_error
-    bound = float(layers(parts, line.order, line.cut).log_bound(end, whole + error)[0])
-    moved = shifted(parts, line.order, line.cut)
+@functools.lru_cache(maxsize=4096)
+def tower(law: Law, direction: Direction, order: float, cut: float) -> Layers:
+    """The first certificate of decay of a law at a tilt."""
+    return layers(law.parts(direction, cut), order, cut)
+
+
+@functools.lru_cache(maxsize=4096)
+def upper_sums(law: Law, direction: Direction, order: float, cut: float) -> Shifted | None:
+    """The second one, where there is one."""
+    return shifted(law.parts(direction, cut), order, cut)
+
+
+def _log_end(law: Law, direction: Direction, line: Line, whole: float, error: float) -> float:
+    """At least log |phi(s)| for every |s| >= end; `whole` is the law's log moment within `error`."""
+    key = (law, direction, line.order, line.cut)
+    bound = float(tower(*key).log_bound(np.array([line.end]), whole + error)[0])
+    moved = upper_sums(*key) if line.few else None
     if moved is not None:
         bound = min(bound, moved.log_bound(line.end) - whole + error + 4 * UNIT * abs(whole))
     return bound

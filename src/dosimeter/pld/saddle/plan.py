@@ -16,10 +16,8 @@ import numpy as np
 
 from dosimeter.pld.laws.law import Direction, Law, Reals
 from dosimeter.pld.laws.primitive import log_of
-from dosimeter.pld.saddle.decay import Layers, layers
-from dosimeter.pld.saddle.line import Line
+from dosimeter.pld.saddle.line import Line, tower, upper_sums
 from dosimeter.pld.saddle.quadrature import cut_ends
-from dosimeter.pld.saddle.shift import Shifted, shifted
 from dosimeter.pld.saddle.theta import is_smooth
 
 _RATIO = 1.5
@@ -78,14 +76,25 @@ class _Question:
 def for_delta(mix: Mix, log_delta: float, margin: float = 3.0) -> Plan:
     """A line on which to look for the epsilon of this delta, at most `margin` tilts below Chernoff's."""
     question = _Question(mix, log_delta, 0.0, _cut(mix.counts, log_delta))
-
-    def chernoff(orders: Reals) -> Reals:
-        bounds = (question.moments(orders) - log_delta + _log_kernel(orders)) / orders
-        return np.where(bounds > 0, bounds, np.inf)
-
-    order, epsilon = _least(chernoff, 3e-7)
+    order, epsilon = _least(_chernoff(question), 3e-7)
     near = max(epsilon - margin / order, 0.0)
     return _best(replace(question, epsilon=near), order)
+
+
+def order_for_delta(mix: Mix, log_delta: float) -> float:
+    """The order at which Chernoff's bound of the epsilon for this delta is least, or about so."""
+    question = _Question(mix, log_delta, 0.0, _cut(mix.counts, log_delta))
+    return _least(_chernoff(question), 3e-7)[0]
+
+
+def _chernoff(question: _Question) -> Callable[[Reals], Reals]:
+    """Chernoff's bound of the epsilon for the question's delta, as a function of the order."""
+
+    def bound(orders: Reals) -> Reals:
+        bounds = (question.moments(orders) - question.log_delta + _log_kernel(orders)) / orders
+        return np.where(bounds > 0, bounds, np.inf)
+
+    return bound
 
 
 def for_epsilon(mix: Mix, epsilon: float) -> Plan:
@@ -180,11 +189,6 @@ def _moments_at(law: Law, direction: Direction, cut: float, orders: Reals) -> Re
     return np.asarray(large)
 
 
-@functools.lru_cache(maxsize=4096)
-def _tower(law: Law, direction: Direction, order: float, cut: float) -> Layers:
-    return layers(law.parts(direction, cut), order, cut)
-
-
 def _best(question: _Question, order: float) -> Plan:
     """The line at the saddle, unless it is long: with heavy tails a line further left may need far fewer nodes."""
     best = _place(question, order)
@@ -222,7 +226,7 @@ def _place(question: _Question, order: float) -> Plan:
             line = Line(c, beyond, step, (points + 1) // 2, question.cut)
             return Plan(line, 0.0, question.mix.lattice_step)
     step = _snap(2 * math.pi / (1.2 * period), 1.04)
-    budget = question.log_delta - _MARGIN - here + c * question.epsilon + math.log(math.pi * c)
+    budget = _budget(question, c, here)
     end = _end(question, c, budget, step)
     smoothing = 0.0
     if end > _FEW * step:
@@ -231,17 +235,36 @@ def _place(question: _Question, order: float) -> Plan:
         smooth_end = math.sqrt(-2 * min(budget, -1.0) / gentle)
         if smooth_end < end:
             end, smoothing = smooth_end, gentle
-    count = 8 * math.ceil(end / step / 8)
-    return Plan(Line(c, beyond, step, count, question.cut), smoothing)
+    return Plan(Line(c, beyond, step, _count(end, step), question.cut, _few(question.mix)), smoothing)
+
+
+def shorter(mix: Mix, plan: Plan, log_delta: float) -> Plan:
+    """The same line, only as long as a composition that has grown still needs it."""
+    line = plan.line
+    here = float(_Question(mix, log_delta, 0.0, line.cut).moments(np.array([line.order]))[0])
+    near = (here - log_delta + float(_log_kernel(np.array([line.order]))[0]) - 3.0) / line.order
+    question = _Question(mix, log_delta, max(near, 0.0), line.cut)
+    end = _end(question, line.order, _budget(question, line.order, here), line.step)
+    if plan.lattice_step is not None or end >= line.end:
+        return plan
+    return Plan(replace(line, count=_count(end, line.step), few=_few(mix)), 0.0)
+
+
+def _budget(question: _Question, order: float, here: float) -> float:
+    """What may be left out at the end of a line, as a logarithm."""
+    return question.log_delta - _MARGIN - here + order * question.epsilon + math.log(math.pi * order)
+
+
+def _count(end: float, step: float) -> int:
+    return 8 * math.ceil(end / step / 8)
+
+
+def _few(mix: Mix) -> bool:
+    return sum(mix.counts.values()) <= _SEVERAL
 
 
 def _snap(value: float, ratio: float) -> float:
     return float(ratio ** math.floor(math.log(value) / math.log(ratio)))
-
-
-@functools.lru_cache(maxsize=4096)
-def _upper_sums(law: Law, direction: Direction, order: float, cut: float) -> Shifted | None:
-    return shifted(law.parts(direction, cut), order, cut)
 
 
 def _end(question: _Question, order: float, budget: float, step: float) -> float:
@@ -251,16 +274,16 @@ def _end(question: _Question, order: float, budget: float, step: float) -> float
     for law, count in mix.counts.items():
         if not is_smooth(law):  # a law that recurs never ends a line
             own = float(_log_moments(law, mix.direction, cut, at)[0])
-            bounds.append((law, count, _tower(law, mix.direction, order, cut), own))
+            bounds.append((law, count, tower(law, mix.direction, order, cut), own))
 
     def fall(height: float, *, moved: bool) -> float:
         result = -height * height * (mix.variance / 2) - math.log(height / order)
         if result <= budget:
             return result
         here = np.array([height])
-        for law, count, tower, own in bounds:
-            one = float(tower.log_bound(here, own)[0])
-            sums = _upper_sums(law, mix.direction, order, cut) if moved else None
+        for law, count, certificate, own in bounds:
+            one = float(certificate.log_bound(here, own)[0])
+            sums = upper_sums(law, mix.direction, order, cut) if moved else None
             if sums is not None:
                 one = min(one, sums.log_bound(height) - own)
             result += count * one

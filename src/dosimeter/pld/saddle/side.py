@@ -17,6 +17,7 @@ from dosimeter.errors import NoGuaranteeError
 from dosimeter.exact import ONE, ZERO, Bound, subtract_down, subtract_up
 from dosimeter.pld.laws.law import Direction, Lattice, Law
 from dosimeter.pld.saddle import plan
+from dosimeter.pld.saddle.bystander import Bystander
 from dosimeter.pld.saddle.closed import Closed, closed
 from dosimeter.pld.saddle.inversion import Inversion, Reading, log_kernel, prepare, read
 from dosimeter.pld.saddle.masses import add_atom, atom_of
@@ -27,6 +28,8 @@ from dosimeter.pld.saddle.total import Total, start
 TOLERANCE = 5e-7  # relative gap that sends a side to look for a better line
 _MOST_LINES = 6
 _LONG = 400  # nodes from which a line is reconsidered when the composition has doubled
+_MUCH_TOO_LONG = 4_000  # nodes from which it is reconsidered sooner
+_SAVED = 0.8  # of the nodes, above which a line stays as it is
 _VERY_LONG = 50_000  # nodes from which a line is not tried again for the last digits
 _NEAR = 40.0  # tilts below Chernoff's epsilon where a line may still be read
 
@@ -62,6 +65,7 @@ class Side:
         self._lost = Bound(ZERO, ZERO)
         self._lattice: Lattice | None = None
         self._tracks: list[_Track] = []
+        self._bystander = Bystander(direction)
         self._enough = TOLERANCE  # what was reached when a delta like `_asked` was asked for last
         self._asked = 0.0
         self._runs = 0
@@ -103,14 +107,19 @@ class Side:
         """The infinite atom of the composition."""
         return atom_of(self._lost)
 
-    def epsilon(self, delta: Bound) -> tuple[float, float]:
-        """Floats around the least epsilon >= 0 with this delta."""
+    def epsilon(self, delta: Bound, known: float = 0.0) -> tuple[float, float]:
+        """Floats around the least epsilon >= 0 with this delta.
+
+        An answer that is certainly not above `known` may be left at that: (0, known).
+        """
         goal = target(delta, self.atom)
         form = self._closed()
         if form is not None:
             return form.epsilon(goal)
         if not self.counts:
             return 0.0, 0.0
+        if known > 0 and self._is_below(goal, known):
+            return 0.0, known
         if abs(goal.low - self._asked) > 1:
             self._enough, self._asked = TOLERANCE, goal.low
         low, high = 0.0, math.inf if self.top is None else _up(self.top[1])
@@ -126,6 +135,17 @@ class Side:
                 break
         self._enough = max(TOLERANCE, 1.5 * (high - low) / high) if 0 < high < math.inf else TOLERANCE
         return low, high
+
+    def _is_below(self, goal: Target, known: float) -> bool:
+        """Whether `known` is certainly enough: by one moment, or by the line that was read last."""
+        aside, variance = self._bystander, float(self.variance) * (1 + 1e-15)
+        if aside.is_below(self._journal, variance, goal.low, known):
+            return True
+        if not aside.is_settled(self._runs, goal.low):
+            aside.choose(plan.order_for_delta(self._mix, goal.low), self._runs, goal.low)
+            if aside.is_below(self._journal, variance, goal.low, known):
+                return True
+        return any(self._over(track, goal, self._read(track, known)) <= 1 for track in self._tracks[-1:])
 
     def delta(self, epsilon: float) -> Bound:
         """Bounds of delta at epsilon >= 0."""
@@ -153,10 +173,24 @@ class Side:
     def _candidates(self, goal: Target) -> Iterator[_Track]:
         for track in reversed(self._tracks[-2:]):
             track.fresh = False
-            if track.total.line.count < _LONG or self._runs < 2 * track.runs:
+            count = track.total.line.count
+            if count < _LONG or self._runs < track.runs * (1.2 if count > _MUCH_TOO_LONG else 2):
                 yield track
+            else:
+                yield from self._shorter(track, goal)
         for margin in (3.0, 10.0, 30.0):
             yield from self._track(lambda m=margin: plan.for_delta(self._mix, goal.low, m))  # type: ignore[misc]
+
+    def _shorter(self, track: _Track, goal: Target) -> Iterator[_Track]:
+        """A line that is longer than the composition needs by now, cut to that; itself if little would be saved."""
+        made = plan.shorter(self._mix, track.plan, goal.low)
+        if made.line.count > track.total.line.count * _SAVED:
+            track.runs = self._runs
+            yield track
+        else:
+            for other in self._track(lambda: made):
+                other.fresh = False
+                yield other
 
     def _readers(self, epsilon: float) -> Iterator[_Track]:
         yield from list(reversed(self._tracks))
@@ -190,16 +224,22 @@ class Side:
         mass = math.exp(-float(self._lost.upper)) * (1 - 1e-12) - track.total.cut
         return read(track.plain, track.twice, smoothing, max(mass, 0.0), epsilon)
 
+    def _over(self, track: _Track, goal: Target, reading: Reading) -> float:
+        """An upper bound of delta over the target; infinite where the line leaves out more than is asked about."""
+        share, gap = _share(track, goal), reading.log_scale - goal.low
+        if share > 0.5:
+            return math.inf
+        return reading.upper * math.exp(min(gap, 700.0)) * (1 + 1e-15 * (2 + abs(gap))) + share
+
     def _search(self, track: _Track, goal: Target) -> tuple[float, float]:
         """Certified ends around the root of delta(eps) = target on one line; (0, inf) at worst."""
         first = self._read(track, 0.0)
-        share = math.exp(min(math.log(track.total.cut + 1e-320) - goal.low, 0.0))
+        share = _share(track, goal)
         if share > 0.5:  # chosen for a much larger delta: what the line leaves out is more than is asked about
             return 0.0, math.inf
 
-        def over(reading: Reading) -> float:  # upper bound of delta over the target, at most
-            gap = reading.log_scale - goal.low
-            return reading.upper * math.exp(min(gap, 700.0)) * (1 + 1e-15 * (2 + abs(gap))) + share
+        def over(reading: Reading) -> float:
+            return self._over(track, goal, reading)
 
         def under(reading: Reading) -> float:
             gap = reading.log_scale - goal.high
@@ -243,6 +283,11 @@ class Side:
                 return candidate
             step *= 1.4
         return limit
+
+
+def _share(track: _Track, goal: Target) -> float:
+    """What a line leaves out, over the target; at most one."""
+    return math.exp(min(math.log(track.total.cut + 1e-320) - goal.low, 0.0))
 
 
 def _up(value: Fraction) -> float:
