@@ -80,11 +80,11 @@ def open_account(  # noqa: PLR0917 - one parameter per option
 
 @app.command()
 @speaks_plainly
-def accounts(ledger: o.LedgerPath = o.DEFAULT_LEDGER, as_json: o.AsJson = False) -> None:
+def accounts(ledger: o.LedgerPath = o.DEFAULT_LEDGER, read_only: o.ReadOnly = False, as_json: o.AsJson = False) -> None:
     """List the accounts of a ledger."""
     from dosimeter.session.words import left_in_words
 
-    book = _ledger(ledger)
+    book = _ledger(ledger, read_only=read_only)
     found = [(account, book.balance(account)) for account in book.accounts()]
     if as_json:
         emit([{**account.to_json(), "remaining": balance.remaining} for account, balance in found])
@@ -99,10 +99,13 @@ def accounts(ledger: o.LedgerPath = o.DEFAULT_LEDGER, as_json: o.AsJson = False)
 @app.command()
 @speaks_plainly
 def remaining(
-    account: o.AccountName = None, ledger: o.LedgerPath = o.DEFAULT_LEDGER, as_json: o.AsJson = False
+    account: o.AccountName = None,
+    ledger: o.LedgerPath = o.DEFAULT_LEDGER,
+    read_only: o.ReadOnly = False,
+    as_json: o.AsJson = False,
 ) -> None:
     """What an account has left, and how much privacy loss its odometers read."""
-    book = _ledger(ledger)
+    book = _ledger(ledger, read_only=read_only)
     chosen = _account(book, account)
     balance = book.balance(chosen)
     if as_json:
@@ -132,10 +135,11 @@ def statement(
     account: o.AccountName = None,
     html: Annotated[Path | None, typer.Option(help="Write a self-contained HTML page here.")] = None,
     ledger: o.LedgerPath = o.DEFAULT_LEDGER,
+    read_only: o.ReadOnly = False,
     as_json: o.AsJson = False,
 ) -> None:
     """Everything that happened to an account, in order, and what it adds up to."""
-    book = _ledger(ledger)
+    book = _ledger(ledger, read_only=read_only)
     made = book.statement(_account(book, account))
     if html is not None:
         from dosimeter.report import html as page
@@ -177,13 +181,14 @@ def audit(
     ] = None,
     public_key: Annotated[Path | None, typer.Option(help="The key that must have signed the checkpoint (PEM).")] = None,
     ledger: o.LedgerPath = o.DEFAULT_LEDGER,
+    read_only: o.ReadOnly = False,
     as_json: o.AsJson = False,
 ) -> None:
     """Prove an account: its chain, every charge recomputed from its event, every total.
 
     Exit code 1 means that something does not hold; the first bad entry is named.
     """
-    book = _ledger(ledger)
+    book = _ledger(ledger, read_only=read_only)
     if public_key is not None or (against is not None and not HEAD.fullmatch(against)):
         from dosimeter.cli.history import audit_checkpoint
 
@@ -204,12 +209,13 @@ def plot(
     account: o.AccountName = None,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the SVG goes.")] = Path("odometer.svg"),
     ledger: o.LedgerPath = o.DEFAULT_LEDGER,
+    read_only: o.ReadOnly = False,
     as_json: o.AsJson = False,
 ) -> None:
     """Draw the odometers against intrinsic time, with the budget and every query."""
     from dosimeter.report import odometer_figure, svg
 
-    book = _ledger(ledger)
+    book = _ledger(ledger, read_only=read_only)
     figure = odometer_figure(book.statement(_account(book, account)))
     write(output, svg(figure))
     if as_json:
@@ -251,8 +257,10 @@ def accept_change(
     book = _ledger(ledger)
     chosen = _account(book, account)
     identity = opening.identity_of(data, name=name or chosen.name, table=table)
+    known = book.knows(chosen, identity)
     changed = book.accept_data_change(chosen, identity, reason=reason, authorised_by=authorised_by)
-    emit(changed.to_json()) if as_json else typer.echo(f"{changed.name} goes on with the changed data")
+    said = "knows this data already; nothing was changed" if known else "goes on with the changed data"
+    emit({**changed.to_json(), "changed": not known}) if as_json else typer.echo(f"{changed.name} {said}")
 
 
 @app.command()
@@ -269,10 +277,10 @@ def demo(
     run(output, as_json=as_json)
 
 
-def _ledger(path: Path) -> Ledger:
+def _ledger(location: str, *, read_only: bool = False) -> Ledger:
     from dosimeter.session import open_ledger
 
-    return open_ledger(path, create=False)
+    return open_ledger(location, create=False, read_only=read_only)
 
 
 def _account(book: Ledger, wanted: str | None) -> Account:

@@ -114,25 +114,25 @@ def import_ledger(
     """
     from dosimeter.errors import InputError
     from dosimeter.ledger import exchange
+    from dosimeter.stores.location import open_store, shown_location
+    from dosimeter.stores.sql.postgresql_url import is_url
 
     secret = None if key is None else exchange.key_from_text(_bytes(key).decode("utf-8", "replace"))
     if not check and secret is None:
         raise InputError("importing needs the ledger's secret: give --key, or --check to prove the export only")
-    if not check and ledger.exists():
+    if not check and not is_url(ledger) and Path(ledger).exists():
         raise InputError(f"{ledger} exists; import into a new ledger, so that nothing is mixed or overwritten")
     with _lines(lines) as given:
         manifest = exchange.check(given, secret)
     if not check and secret is not None:
-        from dosimeter.stores.sqlite import SQLiteStore
-
-        store = SQLiteStore(ledger, key=secret)
+        store = open_store(ledger, key=secret)
         with _lines(lines) as given:
             manifest = exchange.load(given, store)
         store.close()
     if as_json:
         emit({**manifest.to_json(), "imported": not check})
     else:
-        done = "holds" if check else f"was imported into {ledger}"
+        done = "holds" if check else f"was imported into {shown_location(ledger)}"
         typer.echo(f"{lines} {done}: {len(manifest.heads)} accounts, {manifest.records} records")
 
 
@@ -163,11 +163,16 @@ def audit_checkpoint(
     """`dosimeter audit --against FILE`: every account, or one; exit code 1 where something does not hold."""
     from dosimeter.cli.accounts import _account
     from dosimeter.errors import InputError
+    from dosimeter.exact import show
     from dosimeter.ledger import checkpoint as checkpoints
     from dosimeter.ledger import signing
 
     if against is None:
         raise InputError("--public-key says who signed a checkpoint; give the checkpoint with --against FILE")
+    if not Path(against).exists():
+        raise InputError(
+            f"{show(against)} is neither a head noted earlier (its 64 digits) nor the file of a checkpoint"
+        )
     noted = checkpoints.read_checkpoint(_bytes(Path(against)).decode("utf-8", "replace"))
     if public_key is not None:
         signing.verify(noted, _bytes(public_key))
@@ -188,10 +193,10 @@ def audit_checkpoint(
         raise typer.Exit(1)
 
 
-def _ledger(path: Path) -> Ledger:
+def _ledger(location: str) -> Ledger:
     from dosimeter.session import open_ledger
 
-    return open_ledger(path, create=False)
+    return open_ledger(location, create=False)
 
 
 def _json(taken: Checkpoint) -> str:

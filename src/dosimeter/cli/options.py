@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Final, TypeAlias
 
 import typer
 
-DEFAULT_LEDGER: Final = Path("dosimeter.db")
+DEFAULT_LEDGER: Final = "dosimeter.db"
 
 LedgerPath: TypeAlias = Annotated[
-    Path, typer.Option("--ledger", "-l", envvar="DOSIMETER_LEDGER", help="The ledger's file.")
+    str,
+    typer.Option(
+        "--ledger", "-l", envvar="DOSIMETER_LEDGER", show_envvar=True, help="The ledger's file, or postgresql://..."
+    ),
+]
+ReadOnly: TypeAlias = Annotated[
+    bool, typer.Option("--read-only", help="Never write: for a file on a read-only disk, or a replica.")
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for a machine.")]
 AccountName: TypeAlias = Annotated[

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -121,7 +120,7 @@ def quote(  # noqa: PLR0917 - one parameter per option
         typer.echo(f"does not fit; left: {left_in_words(quoted.remaining)}")
 
 
-def _session(data: str, ledger: Path, name: str | None, table: str | None) -> Session:
+def _session(data: str, ledger: str, name: str | None, table: str | None) -> Session:
     from dosimeter.session import open, open_ledger
 
     return open(data, ledger=open_ledger(ledger, create=False), name=name, table=table)

@@ -17,6 +17,7 @@ from dosimeter.session.session import Session
 
 if TYPE_CHECKING:
     from dosimeter.adaptive.filter import Filter
+    from dosimeter.ledger.watch import Watch
     from dosimeter.queries import Schema
     from dosimeter.sources import Source
 
@@ -65,7 +66,7 @@ def open(  # noqa: A001 - dosimeter.open, as people say it
         table: of a DuckDB database.
         columns: the public types of the columns, ``{"age": "integer"}``, or a whole `Schema`; inferred from the file
             when left out, which makes the inferred types public. They are fixed when the account opens.
-        ledger: the ledger's file (made when there is a budget to write into it), or a ledger.
+        ledger: the ledger's file or postgresql:// address (made when there is a budget to write into it), or a ledger.
         opened_by: who opens the account; the login name when left out.
         pad_seconds: see `Session`.
 
@@ -96,16 +97,20 @@ def open(  # noqa: A001 - dosimeter.open, as people say it
     return session
 
 
-def open_ledger(path: str | os.PathLike[str], *, create: bool = True) -> Ledger:
-    """The ledger in a SQLite file, made when missing unless `create` is False."""
-    from dosimeter.stores.sqlite import SQLiteStore
+def open_ledger(
+    location: str | os.PathLike[str], *, create: bool = True, read_only: bool = False, watch: Watch | None = None
+) -> Ledger:
+    """The ledger in a file or at a postgresql:// address, made when missing unless `create` is False.
 
-    if not create and not Path(path).exists():
-        raise AccountNotFound(
-            f"there is no ledger at {show(os.fspath(path))}; give its path, or open an account with a budget, as in "
-            "epsilon='1', delta='1e-6'"
-        )
-    return Ledger(SQLiteStore(path))
+    Args:
+        location: the path of an SQLite file, or postgresql://USER:PASSWORD@HOST:PORT/DATABASE.
+        create: make a new ledger where there is none.
+        read_only: never write: for statements and audits, also of a file on a read-only disk or of a replica.
+        watch: told of what happens, for metrics.
+    """
+    from dosimeter.stores.location import open_store
+
+    return Ledger(open_store(location, create=create, read_only=read_only), watch=watch)
 
 
 def _open(

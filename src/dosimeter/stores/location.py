@@ -11,11 +11,17 @@ from dosimeter.exact import show
 from dosimeter.stores.sql.postgresql_url import is_url, read_url, shown
 
 if TYPE_CHECKING:
+    from dosimeter.ledger.record import LedgerKey
     from dosimeter.ledger.store import Store
 
 
 def open_store(
-    location: str | os.PathLike[str], *, create: bool = True, read_only: bool = False, wait_seconds_max: float = 30.0
+    location: str | os.PathLike[str],
+    *,
+    create: bool = True,
+    read_only: bool = False,
+    wait_seconds_max: float = 30.0,
+    key: LedgerKey | None = None,
 ) -> Store:
     """The store at a path or a postgresql:// address, made when missing unless `create` is False.
 
@@ -28,7 +34,7 @@ def open_store(
         from dosimeter.stores.postgresql import PostgreSQLStore
 
         return PostgreSQLStore(
-            os.fspath(location), create=create, read_only=read_only, wait_seconds_max=wait_seconds_max
+            os.fspath(location), create=create, read_only=read_only, wait_seconds_max=wait_seconds_max, key=key
         )
     if not isinstance(location, str | os.PathLike):
         raise InputError(f"a ledger's location is a path or a postgresql:// address, not a {type(location).__name__}")
@@ -39,7 +45,7 @@ def open_store(
             f"there is no ledger at {show(os.fspath(location))}; give its path, or open an account with a budget, as "
             "in epsilon='1', delta='1e-6'"
         )
-    return SQLiteStore(location, wait_seconds_max=wait_seconds_max)
+    return SQLiteStore(location, wait_seconds_max=wait_seconds_max, read_only=read_only, key=key)
 
 
 def shown_location(location: str | os.PathLike[str]) -> str:

@@ -38,6 +38,7 @@ class SQLiteStore:
         path: the file. It is made, readable by its owner only, when nothing is there; its directory must exist.
             Every spelling of the path (relative, through links) is the same ledger.
         wait_seconds_max: how long a transaction waits for other writers before it gives up.
+        read_only: never write, not even a migration: for statements and audits, also where nothing may be written.
         key: the id and secret of a ledger that is about to be imported into a new file; random ones when left out.
 
     Raises:
@@ -47,13 +48,18 @@ class SQLiteStore:
     """
 
     def __init__(
-        self, path: str | os.PathLike[str], *, wait_seconds_max: float = 30.0, key: LedgerKey | None = None
+        self,
+        path: str | os.PathLike[str],
+        *,
+        wait_seconds_max: float = 30.0,
+        read_only: bool = False,
+        key: LedgerKey | None = None,
     ) -> None:
         from dosimeter.stores.sql.sqlite_file import LedgerFile
 
         if not 0 <= wait_seconds_max <= _LONGEST_WAIT:
             raise InputError(f"wait_seconds_max={show(wait_seconds_max)} is outside [0, {_LONGEST_WAIT:g}]")
-        self._file: Final = LedgerFile.open(path, wait_seconds_max, key)
+        self._file: Final = LedgerFile.open(path, wait_seconds_max, key, read_only=read_only)
         self._wait: Final = wait_seconds_max
         self._turn = threading.Lock()
         self._closed = False
@@ -77,6 +83,8 @@ class SQLiteStore:
 
     def write(self) -> _Turn:
         """One transaction, alone in the file; durable when the block has ended."""
+        if self._file.read_only:
+            raise LedgerUnavailable(f"the ledger {self.path} was opened read-only; open it for writing to change it")
         return _Turn(self, writing=True)
 
     def close(self) -> None:

@@ -238,7 +238,7 @@ class Session:
     def begin(self) -> SQLTransaction:
         """Begin, and hand out the verbs; when this fails nothing was begun."""
         try:
-            self._cursor.execute(_WRITE if self._writing else _READ)
+            self._cursor.execute(_WRITE if self._writing else _READ, prepare=False)
         except BaseException as error:
             self._give_back(broken=True)
             if not isinstance(error, psycopg.Error):
@@ -254,7 +254,7 @@ class Session:
                 raise self._translated(error) from None
             return
         try:
-            self._cursor.execute(b"COMMIT")
+            self._cursor.execute(b"COMMIT", prepare=False)
             kept = self._cursor.statusmessage == "COMMIT"
         except BaseException as failed:
             self._give_back(broken=True)
@@ -269,7 +269,7 @@ class Session:
         broken = True
         with suppress(psycopg.Error):
             if self._driver.info.transaction_status != TransactionStatus.IDLE:
-                self._cursor.execute(b"ROLLBACK")
+                self._cursor.execute(b"ROLLBACK", prepare=False)
             broken = self._driver.info.transaction_status != TransactionStatus.IDLE
         self._give_back(broken=broken)
 

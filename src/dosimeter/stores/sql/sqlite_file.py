@@ -39,27 +39,66 @@ class LedgerFile:
     path: str
     wait_seconds_max: float
     inode: tuple[int, int]
+    read_only: bool = False
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], wait_seconds_max: float, key: LedgerKey | None = None) -> LedgerFile:
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        wait_seconds_max: float,
+        key: LedgerKey | None = None,
+        *,
+        read_only: bool = False,
+    ) -> LedgerFile:
         """Find the ledger, or make it (with `key`) where nothing is; then bring it to this version's tables."""
         resolved = _resolve(path)
         with translated(resolved):
-            if not os.path.lexists(resolved):
+            if not os.path.lexists(resolved) and not read_only:
                 _create(resolved, wait_seconds_max, key or LedgerKey.new())
-            file = cls(resolved, wait_seconds_max, _require_usable(resolved))
-            engine = _engine(resolved, wait_seconds_max)
-            if _revision(engine, resolved) != migrate.NEWEST:
+            file = cls(resolved, wait_seconds_max, _require_usable(resolved, read_only=read_only), read_only)
+            engine = file._engine()
+            revision = _revision(engine, resolved)
+            if revision != migrate.NEWEST and read_only:
+                raise LedgerUnavailable(
+                    f"{resolved} has revision {revision}, and bringing it to {migrate.NEWEST} means writing; open it "
+                    "once without read-only"
+                )
+            if revision != migrate.NEWEST:
                 _upgrade(engine, resolved)
         return file
+
+    @property
+    def frozen(self) -> bool:
+        """Whether the file lies where SQLite can neither lock nor log, so that it is read as it is."""
+        if not self.read_only or os.access(os.path.dirname(self.path), os.W_OK | os.X_OK):
+            return False
+        return not (os.path.exists(f"{self.path}-wal") and os.path.exists(f"{self.path}-shm"))
+
+    def moment(self) -> tuple[int, int, bool]:
+        """What changes when somebody writes the file or its log."""
+        facts = os.stat(self.path)
+        return facts.st_mtime_ns, facts.st_size, _has_log(self.path)
+
+    def _engine(self) -> Engine:
+        if not self.frozen:
+            return _engine(self.path, self.wait_seconds_max, "ro" if self.read_only else "rw")
+        if _has_log(self.path):
+            raise LedgerUnavailable(
+                f"the log {self.path}-wal holds charges that cannot be read where nothing may be written; end every "
+                "writer, which folds the log in, or copy the file and its log to a directory that may be written"
+            )
+        return _engine(self.path, self.wait_seconds_max, "ro&immutable=1")
 
     def connect(self) -> Connection:
         """A connection of this process's own."""
         with translated(self.path):
             self.require_same()
-            raw = _engine(self.path, self.wait_seconds_max).raw_connection()
+            raw = self._engine().raw_connection()
             try:
-                _configure(raw, self.path)
+                if self.read_only:
+                    raw.cursor().execute("PRAGMA query_only=ON")
+                else:
+                    _configure(raw, self.path)
                 return Connection(self, raw)
             except BaseException:
                 raw.close()
@@ -122,6 +161,7 @@ class Connection:
         self._reading = _Transaction(self._cursor, statements, writing=False)
         self._writing = _Transaction(self._cursor, statements, writing=True)
         self.broken = False
+        self._frozen_at = file.moment() if file.frozen else None
 
     def begin(self, *, writing: bool) -> SQLTransaction:
         """Begin, and hand out the verbs; when this fails nothing was begun."""
@@ -141,6 +181,8 @@ class Connection:
 
     def end(self, error: BaseException | None) -> None:
         """Commit, or undo because of `error`; an error of the driver leaves as one of the ledger's."""
+        if self._frozen_at is not None:
+            self._end_frozen(error)
         if error is None:
             try:
                 self._cursor.execute("COMMIT")
@@ -153,6 +195,13 @@ class Connection:
         self._undo()
         if isinstance(error, sqlite3.Error):
             raise translate(error, self._file.path, was_ledger=True) from None
+
+    def _end_frozen(self, error: BaseException | None) -> None:
+        """What was read without locks counts only if nobody wrote meanwhile; the next reader looks afresh."""
+        self.broken = True
+        if error is None and self._file.moment() != self._frozen_at:
+            self._undo()
+            raise LedgerUnavailable(f"{self._file.path} was written while it was being read; read it again")
 
     def _undo(self) -> None:
         try:
@@ -190,7 +239,7 @@ def _resolve(path: str | os.PathLike[str]) -> str:
     return os.path.realpath(text)
 
 
-def _require_usable(path: str) -> tuple[int, int]:
+def _require_usable(path: str, *, read_only: bool = False) -> tuple[int, int]:
     facts = os.stat(path)
     if not stat.S_ISREG(facts.st_mode):
         what = "a directory" if stat.S_ISDIR(facts.st_mode) else "not a regular file"
@@ -199,6 +248,10 @@ def _require_usable(path: str) -> tuple[int, int]:
         raise LedgerCorrupt(
             f"{path} is empty, which a ledger never is; restore it from a backup, or remove it if it never was one"
         )
+    if read_only:
+        if not os.access(path, os.R_OK):
+            raise LedgerUnavailable(f"{path} may not be read by this user; change its permissions")
+        return facts.st_dev, facts.st_ino
     if facts.st_nlink > 1:
         _finish_creation(path, facts)
         if os.stat(path).st_nlink > 1:
@@ -322,8 +375,8 @@ def _sync_directory(directory: str) -> None:
 # -- connecting ------------------------------------------------------------------------------------------------------
 
 
-def _engine(path: str, wait: float) -> Engine:
-    uri = f"file:{quote(path)}?mode=rw"  # rw: never make a file by connecting to it
+def _engine(path: str, wait: float, mode: str = "rw") -> Engine:
+    uri = f"file:{quote(path)}?mode={mode}"  # rw: never make a file by connecting to it
 
     def connect() -> sqlite3.Connection:
         return sqlite3.connect(uri, uri=True, timeout=wait, isolation_level=None, check_same_thread=False)
