@@ -45,11 +45,12 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A curve through points; `dashed` for what is no guarantee."""
+    """A curve through points; `dashed` for what is no guarantee, `quiet` for one of many, thin and without a name."""
 
     name: str
     points: Sequence[tuple[float, float]]
     dashed: bool = False
+    quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,8 @@ def draw(chart: Chart, *, standalone: bool = True) -> str:
             f"<title>{title}</title>",
             *_axes(chart),
             *(part for limit in chart.limits for part in _limit(chart, limit)),
-            *(part for i, line in enumerate(chart.lines) for part in _line(chart, i, line)),
+            *(_quiet(chart, line) for line in chart.lines if line.quiet),
+            *(part for i, line in enumerate(named(chart)) for part in _line(chart, i, line)),
             *(_mark(chart, mark) for mark in chart.marks),
             "</svg>",
         ]
@@ -140,6 +142,16 @@ def _line(chart: Chart, i: int, line: Line) -> Iterator[str]:
     y = TOP + 12 + 18 * i
     yield f'<line {stroke} x1="{LEFT + 14}" y1="{y}" x2="{LEFT + 38}" y2="{y}"/>'
     yield f'<text x="{LEFT + 44}" y="{y + 4}">{escape(line.name)}</text>'
+
+
+def named(chart: Chart) -> list[Line]:
+    """The lines that stand in the legend."""
+    return [line for line in chart.lines if not line.quiet]
+
+
+def _quiet(chart: Chart, line: Line) -> str:
+    places = [place(chart, *point) for point in line.points]
+    return f'<path class="curve quiet" d="M{" L".join(f"{x} {y}" for x, y in places)}"/>'
 
 
 def _mark(chart: Chart, mark: Mark) -> str:

@@ -117,7 +117,10 @@ def _chart(pen: _Pen, chart: c.Chart) -> None:
         y = c.place(chart, chart.x.low, limit.y)[1]
         pen.line([(c.LEFT, y), (end, y)], "limit", 1.5, (7, 4))
         pen.text(end, y - 6, limit.name, "limit", "rs")
-    for i, line in enumerate(chart.lines):
+    for line in chart.lines:
+        if line.quiet:
+            pen.line([c.place(chart, *point) for point in line.points], "faint", 1)
+    for i, line in enumerate(c.named(chart)):
         colour, dash = f"c{i % 8}", (3.0, 4.0) if line.dashed else None
         pen.line([c.place(chart, *point) for point in line.points], colour, 2, dash)
         y = c.TOP + 12 + 18 * i

@@ -4,6 +4,7 @@ The box game is something to play with, and the tool with which every filter is 
 """
 
 from dosimeter.adaptive.playground.claims import claimed_delta
+from dosimeter.adaptive.playground.gaussian import Transcript, advantage, gaussian_game
 from dosimeter.adaptive.playground.law import GameTooLargeError, RunLaw, run_law
 from dosimeter.adaptive.playground.played import Claim, Played, Verdict, play
 from dosimeter.adaptive.playground.sampled import Estimate, Path, Sampled, interval, run_sampled, sample_paths
@@ -23,9 +24,12 @@ __all__ = [
     "Seen",
     "Strategy",
     "Table",
+    "Transcript",
     "Verdict",
+    "advantage",
     "built_in",
     "claimed_delta",
+    "gaussian_game",
     "interval",
     "play",
     "run_law",
