@@ -19,6 +19,7 @@ from dosimeter.pld.laws.law import Direction, Lattice, Law
 from dosimeter.pld.saddle import plan
 from dosimeter.pld.saddle.bystander import Bystander
 from dosimeter.pld.saddle.closed import Closed, closed
+from dosimeter.pld.saddle.gaussian import gaussian_epsilon
 from dosimeter.pld.saddle.inversion import Inversion, Reading, log_kernel, prepare, read
 from dosimeter.pld.saddle.masses import add_atom, atom_of
 from dosimeter.pld.saddle.periodic import PeriodicInversion, common
@@ -113,6 +114,9 @@ class Side:
         An answer that is certainly not above `known` may be left at that: (0, known).
         """
         goal = target(delta, self.atom)
+        quick = gaussian_epsilon(self.variance, self._mass, goal) if self.variance and not self.counts else None
+        if quick is not None:
+            return quick
         form = self._closed()
         if form is not None:
             return form.epsilon(goal)
@@ -165,10 +169,14 @@ class Side:
                 break
         return sum_bounds(atom, best)
 
-    def _closed(self) -> Closed | None:
+    @property
+    def _mass(self) -> Bound:
+        """The mass of finite losses."""
         atom = self.atom
-        mass = Bound(max(ZERO, subtract_down(ONE, atom.upper)), subtract_up(ONE, atom.lower))
-        return closed(self.counts, self.variance, self.direction, mass)
+        return Bound(max(ZERO, subtract_down(ONE, atom.upper)), subtract_up(ONE, atom.lower))
+
+    def _closed(self) -> Closed | None:
+        return closed(self.counts, self.variance, self.direction, self._mass)
 
     def _candidates(self, goal: Target) -> Iterator[_Track]:
         for track in reversed(self._tracks[-2:]):
