@@ -6,9 +6,12 @@ READY  := $(VENV)/.ready
 TOOLS  := $(VENV)/.tools
 PIP     = $(BIN)/python -m pip install --quiet --disable-pip-version-check
 WORKERS ?= auto
+SEEDS  ?= 0-4999
+STORE  ?= memory
+SIM_WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format docs bench clean
+.PHONY: help demo test check format docs sim bench clean
 
 help: ## List the tasks
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -44,6 +47,9 @@ format: $(TOOLS) ## Put the code into the house style
 
 docs: $(TOOLS) ## Serve the documentation at http://127.0.0.1:8000
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve
+
+sim: $(TOOLS) ## Run more seeds of the ledger's simulator: make sim SEEDS=0-9999 STORE=sqlite
+	$(BIN)/python -m tests.simulator --seeds $(SEEDS) --store $(STORE) --workers $(SIM_WORKERS)
 
 bench: $(TOOLS) ## Measure against the peers and limits named in benchmarks/
 	$(BIN)/python -m benchmarks
