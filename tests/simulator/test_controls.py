@@ -24,6 +24,7 @@ from dosimeter.ledger.request import Reserved, Settled
 from dosimeter.ledger.store import Store
 
 SEEDS = 60
+ALL = ("refused requests change nothing", "a retry replays the same bytes", "history only grows")
 
 
 def caught(promise: str, *also: str, **options: Any) -> None:
@@ -107,12 +108,14 @@ def _lose(now: bool) -> None:
 
 def test_control_a_store_that_forgets_requests_is_caught() -> None:
     """Without the idempotence check a retry is charged again."""
-    caught("one noise draw per request", wrap=Forgetful)
+    caught("one noise draw per request", *ALL, wrap=Forgetful)
 
 
 def test_control_a_store_that_loses_commits_is_caught() -> None:
     """Rows are touched for a charge that is not there."""
-    caught("no answer without a charge", "LedgerCorrupt", wrap=Lossy)  # the ledger itself notices too, where it can
+    caught(
+        "no answer without a charge", "LedgerCorrupt", *ALL, wrap=Lossy
+    )  # the ledger itself notices too, where it can
 
 
 class AnswersFirst(Client):
