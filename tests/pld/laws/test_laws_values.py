@@ -175,7 +175,7 @@ def test_several_gaussians_on_one_sample_are_one_gaussian() -> None:
     [
         Declared(ZCDP(1), "told so"),
         RandomAllocation(10, 1, Gaussian(1)),
-        PoissonSampled("0.1", Repeated(Laplace(1), 2)),
+        PoissonSampled("0.1", Composed((Laplace(1), Gaussian(1)))),
         DiscreteGaussian(3, 2),
         DiscreteGaussian(3, "0.5"),
     ],

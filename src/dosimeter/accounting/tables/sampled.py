@@ -14,6 +14,7 @@ a failure of probability q d, and a good part no worse than the sampled good pai
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import reduce
@@ -21,6 +22,7 @@ from typing import Any, Final, TypeAlias
 
 from dosimeter.accounting.amplification import amplified_epsilon, thinned
 from dosimeter.accounting.bases import Base, base_of, chance_of, flat
+from dosimeter.accounting.groups import LARGEST_GROUP, for_group
 from dosimeter.accounting.renyi_bounds import (
     between,
     convex_bound,
@@ -33,17 +35,19 @@ from dosimeter.accounting.renyi_bounds import (
 )
 from dosimeter.accounting.renyi_sampling import gaussian_divergence, gaussian_excess
 from dosimeter.accounting.tables.terms import Table, Terms, cannot
+from dosimeter.enclosure import ball, enclose, up
 from dosimeter.errors import NoGuaranteeError
 from dosimeter.events import Event, FixedSizeSampled, PoissonSampled, RandomAllocation, WithReplacementSampled
 from dosimeter.events.opening import open_event
-from dosimeter.exact import ZERO
+from dosimeter.exact import SMALLEST, ZERO, add_up, fraction_up, text
 from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, Loss, PureDP
 from dosimeter.notions.convert import approx_to_gdp, approx_to_zcdp, pure_to_rdp
 
 MOST_WHOLE_ORDERS: Final = 256  # beyond, the bound by Minkowski's inequality is as good
 Sampled: TypeAlias = PoissonSampled | FixedSizeSampled
 Lookup: TypeAlias = Callable[[], Table]
-_DRAWN: Final = "a record may be drawn several times, and only a pure epsilon covers groups in this notion"
+_DRAWN: Final = "a record may be drawn several times, and in pure DP only a base with a pure epsilon covers groups"
+_RARELY: Final = Decimal("1e-15")
 
 
 def rows(notion: str, table: Lookup) -> Table:
@@ -59,9 +63,11 @@ def rows(notion: str, table: Lookup) -> Table:
 
     def drawn(event: Any, terms: Terms) -> Loss:
         base = base_of(event)
-        if base.pure is None or base.failure:
-            cannot(event, notion, _DRAWN, "sample without replacement, or use an account in approx")
-        return _through_pure(notion, ApproxDP(base.pure), terms)
+        if base.pure is not None and not base.failure:
+            return _through_pure(notion, ApproxDP(base.pure), terms)
+        if notion == "pure":
+            cannot(event, notion, _DRAWN, "sample without replacement, or use an account in zcdp, rdp or approx")
+        return _drawn(notion, event, terms, table())
 
     return {
         PoissonSampled: sampled,
@@ -113,6 +119,66 @@ def _rdp(event: Sampled, terms: Terms, table: Table) -> RDP:
     epsilons = tuple(min(bounds(q, base, known, order)) for order in orders)
     failure = max((known.failure(order) for order in orders), default=ZERO)
     return RDP(orders, epsilons, thinned(failure, q))
+
+
+def _drawn(notion: str, event: WithReplacementSampled, terms: Terms, table: Table) -> Loss:
+    """Draws with replacement on a base that is not pure: at most `most` hits, but for a rare failure.
+
+    The number of hits J does not depend on the data. Given J <= most, the release is a mixture over J of batches that
+    hold the record with probability q, on a base for J records; e^((a-1) D_a) averages, a rho or a mu is the largest.
+    """
+    from dosimeter.pld.laws.drawn import hit_chances
+
+    if event.population == 1:
+        return inner(for_group(event.event, size=_few(event, event.draws)), table, terms)  # type: ignore[no-any-return]
+    reached = [Decimal(text(fraction_up(chance))) for chance in hit_chances(event.draws, event.population)]
+    beyond = [*reached[1:], *([ZERO] if len(reached) == event.draws else [])]  # P(J > j), j = 1, 2, ...
+    most = next((j for j, chance in enumerate(beyond, 1) if chance <= _RARELY), 0)
+    if not most:
+        cannot(event, notion, "a record is drawn too often", "sample without replacement, or draw less often")
+    failure = beyond[most - 1]
+    if notion != "rdp":
+        whole = inner(for_group(event.event, size=most), table, terms)
+        return replace(whole, delta=add_up(whole.delta, failure))  # type: ignore[no-any-return]
+    return _drawn_curve(event, reached, most, failure, terms, table)
+
+
+def _drawn_curve(
+    event: WithReplacementSampled,
+    reached: list[Decimal],
+    most: int,
+    failure: Decimal,
+    terms: Terms,
+    table: Table,
+) -> RDP:
+    share = Fraction(reached[0])
+    groups = [for_group(event.event, size=j) for j in range(1, most + 1)]
+    bases = [(base_of(group), _Known(group, table, terms.orders)) for group in groups]
+    tails = [Fraction(chance) for chance in reached[:most]]
+    weights = [(a - b) / share for a, b in zip(tails, [*tails[1:], Fraction(0)], strict=True)]
+    curve = []
+    for order in terms.orders:
+        each = [min(_batch_bounds(share, base, known, order)) for base, known in bases]
+        curve.append(_average(order, weights, each))
+    lost = max((known.failure(order) for _, known in bases for order in terms.orders), default=ZERO)
+    return RDP(terms.orders, tuple(curve), add_up(failure, thinned(lost, share)))
+
+
+def _average(order: Decimal, weights: list[Fraction], divergences: list[Decimal]) -> Decimal:
+    """log(sum_j w_j e^((a-1) D_j)) / (a-1), rounded up."""
+
+    def value() -> Any:
+        less = ball(order) - 1
+        excess = sum((ball(w) * (less * ball(d)).expm1() for w, d in zip(weights, divergences, strict=True)), ball(0))
+        return excess.log1p() / less
+
+    return max(SMALLEST, up(enclose(value)))
+
+
+def _few(event: WithReplacementSampled, count: int) -> int:
+    if count > LARGEST_GROUP:
+        raise NoGuaranteeError(f"{event.kind}: {count} draws of one record have no group form; use fewer draws")
+    return count
 
 
 class _Known:

@@ -23,13 +23,15 @@ from dosimeter.events import (
     PoissonSampled,
     RandomizedResponse,
     Repeated,
+    WithReplacementSampled,
 )
 from dosimeter.notions import GDP, ApproxDP, PureDP
 from dosimeter.pld.laws.discrete_gaussian import DiscreteGaussianLaw
 from dosimeter.pld.laws.discrete_laplace import DiscreteLaplaceLaw
+from dosimeter.pld.laws.drawn import drawn
 from dosimeter.pld.laws.gaussian import GaussianLaw
 from dosimeter.pld.laws.laplace import LaplaceLaw
-from dosimeter.pld.laws.law import Law
+from dosimeter.pld.laws.law import Direction, Law
 from dosimeter.pld.laws.primitive import Primitive
 from dosimeter.pld.laws.response import ResponseLaw
 from dosimeter.pld.laws.sampled import FixedSizeSampledLaw, PoissonSampledLaw, poisson_sampled
@@ -73,17 +75,33 @@ def _law(event: Event) -> Law | None:
         return DiscreteGaussianLaw(Fraction(event.sigma) ** 2, _steps(Fraction(event.l2_sensitivity), event.kind))
     if isinstance(event, RandomizedResponse):
         return ResponseLaw(Fraction(event.epsilon), Fraction(event.delta))
-    if isinstance(event, PoissonSampled):
-        return poisson_sampled(Fraction(event.probability), _base(event.event))
-    if isinstance(event, FixedSizeSampled):
-        base = _base(event.event)
-        if isinstance(base, Primitive):
-            return FixedSizeSampledLaw(Fraction(event.batch_size, event.population), base)
+    if isinstance(event, PoissonSampled | FixedSizeSampled | WithReplacementSampled):
+        law = _sampled(event)
+        if law is not None:
+            return law
     if isinstance(event, Declared):
         return _declared(event)
     raise NoGuaranteeError(
         f"no pair that dominates a {event.kind} event for composition is offered here; account for it in a notion"
     )
+
+
+def _sampled(event: PoissonSampled | FixedSizeSampled | WithReplacementSampled) -> Law | None:
+    if isinstance(event, PoissonSampled):
+        return poisson_sampled(Fraction(event.probability), _base(event.event))
+    if isinstance(event, FixedSizeSampled) and isinstance(event.event, FixedSizeSampled):  # a batch of a batch
+        return _sampled(FixedSizeSampled(event.event.batch_size, event.population, event.event.event))
+    base = _base(event.event)
+    if not isinstance(base, Primitive):
+        return None
+    if isinstance(event, FixedSizeSampled):
+        return FixedSizeSampledLaw(Fraction(event.batch_size, event.population), base)
+    if isinstance(base, DiscreteGaussianLaw) and event.draws > 1:
+        raise NoGuaranteeError(
+            "several exchanged draws may move an integer vector in several coordinates; append `drawn` of a "
+            "DiscreteGaussianLaw for one number, or use continuous noise"
+        )
+    return drawn(event.draws, event.population, base)
 
 
 def _steps(sensitivity: Fraction, kind: str) -> int:
@@ -118,6 +136,22 @@ def _base(event: Event) -> Primitive | PoissonSampledLaw:
         return GaussianLaw(total, 1 - keep)
     if len(inner) == 1 and inner[0][1] == 1 and isinstance(inner[0][0], Primitive | PoissonSampledLaw):
         return inner[0][0]
+    bounded = _worst_case(inner)
+    if bounded is not None:
+        return bounded
     raise NoGuaranteeError(
         "several mechanisms on the same sample have no single law here; sample afresh for each, or run one mechanism"
     )
+
+
+def _worst_case(inner: tuple[tuple[Law, int], ...]) -> ResponseLaw | None:
+    """Several mechanisms with bounded finite losses, as the worst mechanism of their total (epsilon, delta)."""
+    epsilon, keep = Fraction(0), Fraction(1)
+    for law, count in inner:
+        ends = [law.highest(direction) for direction in Direction]
+        known = [end[1] for end in ends if end is not None]
+        if len(known) < len(ends):
+            return None
+        epsilon += count * max(known)
+        keep *= (1 - max(law.infinite(direction) for direction in Direction)) ** count
+    return ResponseLaw(epsilon, 1 - keep) if inner else None

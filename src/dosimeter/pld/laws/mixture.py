@@ -43,8 +43,26 @@ class MixtureLaw(Law):
         return (max(k[0] for k in known), max(k[1] for k in known)) if len(known) == len(ends) else None
 
     def parts(self, direction: Direction, cut: float) -> tuple[Part, ...]:
-        return tuple(
+        """The parts of the laws that matter: the least likely ones, of weight `cut`/2 together, are left out."""
+        kept, left_out = _likely(self.weights, cut / 2)
+        parts = [
             replace(part, spread=part.spread.scaled(log_of(weight)))
             for weight, law in zip(self.weights, self.laws, strict=True)
-            for part in law.parts(direction, cut)
-        )
+            if weight >= kept
+            for part in law.parts(direction, cut / 2)
+        ]
+        if left_out:
+            first = parts[0]
+            parts[0] = replace(first, spread=replace(first.spread, cut=first.spread.cut + left_out))
+        return tuple(parts)
+
+
+def _likely(weights: tuple[Fraction, ...], cut: float) -> tuple[Fraction, float]:
+    """The least weight to keep, and what the smaller ones sum to, at most `cut`."""
+    left_out, room = Fraction(0), Fraction(cut)
+    for weight in sorted(set(weights)):
+        together = weight * weights.count(weight)
+        if left_out + together > room:
+            return weight, float(left_out) * (1 + 1e-15)
+        left_out += together
+    return max(weights), 0.0

@@ -1,11 +1,11 @@
-"""Compositions whose delta has a closed form: Gaussian laws, which add up to one, and a single sampled Gaussian.
+"""Compositions whose delta has a closed form: Gaussian laws, which add up to one, and one sampled Gaussian.
 
 Both are enclosed by ball arithmetic. For Poisson sampling with probability q and g = e^eps >= 1 (exact identities):
 
     remove: H_g = q H_h(P1, P0),               h = (g - 1 + q) / q;
     add:    H_g = (1 - g (1-q)) H_h(P0, P1),   h = g q / (1 - g (1-q)),   and 0 from g = 1/(1-q) on.
 
-A sample of fixed size has the first form in both directions.
+A sample of fixed size has the first form in both directions; draws with replacement are a mixture of those.
 
 Reference: Balle and Wang (2018), Theorem 8; Balle, Barthe and Gaboardi (2018), Theorem 2.
 """
@@ -25,6 +25,8 @@ from dosimeter.exact import ONE, ZERO, Bound
 from dosimeter.notions.profiles.gaussian import profile_ball
 from dosimeter.pld.laws.gaussian import GaussianLaw
 from dosimeter.pld.laws.law import Direction, Law
+from dosimeter.pld.laws.mixture import MixtureLaw
+from dosimeter.pld.laws.response import ResponseLaw
 from dosimeter.pld.laws.sampled import FixedSizeSampledLaw, PoissonSampledLaw
 from dosimeter.pld.saddle.target import Target
 
@@ -80,7 +82,21 @@ def closed(counts: dict[Law, int], variance: Fraction, direction: Direction, mas
     if variance or len(counts) != 1:
         return None
     ((law, count),) = counts.items()
-    if count != 1 or not isinstance(law, PoissonSampledLaw | FixedSizeSampledLaw) or law.rate == 1:
+    if count != 1:
+        return None
+    if isinstance(law, MixtureLaw):
+        return _mixture(law, direction, mass)
+    profile = _sampled(law, direction)
+    if profile is None or not isinstance(law, PoissonSampledLaw | FixedSizeSampledLaw):
+        return None
+    ends = law.highest(direction)
+    top = None if ends is None else ends[0]  # just below it the last float is still inside
+    return Closed(profile, mass, top, float(law.rate) * math.sqrt(law.base.gaussian or 1))
+
+
+def _sampled(law: Law, direction: Direction) -> Callable[[Ball], Ball] | None:
+    """The profile of one sampled Gaussian."""
+    if not isinstance(law, PoissonSampledLaw | FixedSizeSampledLaw) or law.rate == 1:
         return None
     if not isinstance(law.base, GaussianLaw) or law.base.delta:
         return None
@@ -95,10 +111,28 @@ def closed(counts: dict[Law, int], variance: Fraction, direction: Direction, mas
         inner = (ball(q) / left).log() + e
         return left * profile_ball(ball(square).sqrt(), inner)
 
-    ends = law.highest(direction)
-    forward = direction is Direction.REMOVE or isinstance(law, FixedSizeSampledLaw)
-    top = None if ends is None else ends[0]  # just below it the last float is still inside
-    return Closed(remove if forward else add, mass, top, float(q) * math.sqrt(square))
+    return remove if direction is Direction.REMOVE or isinstance(law, FixedSizeSampledLaw) else add
+
+
+def _mixture(law: MixtureLaw, direction: Direction, mass: Bound) -> Closed | None:
+    """A mixture of batches of Gaussians, and of laws without any finite loss: profiles average."""
+    parts: list[tuple[Fraction, Callable[[Ball], Ball]]] = []
+    scale = 0.0
+    for weight, one in zip(law.weights, law.laws, strict=True):
+        profile = _sampled(one, direction)
+        if profile is not None and isinstance(one, FixedSizeSampledLaw):
+            parts.append((weight, profile))
+            scale = max(scale, float(weight * one.rate) * math.sqrt(one.base.gaussian or 1))
+        elif not (isinstance(one, ResponseLaw) and not one.epsilon):
+            return None
+    if not parts:
+        return None
+    finite = 1 - law.infinite(direction)  # `mass` takes the infinite atom out of a profile that still holds all of it
+
+    def average(e: Ball) -> Ball:
+        return sum((ball(weight / finite) * profile(e) for weight, profile in parts), ball(0))
+
+    return Closed(average, mass, None, scale)
 
 
 def _log(value: Decimal) -> float:
