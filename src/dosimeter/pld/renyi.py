@@ -11,6 +11,7 @@ from dosimeter.enclosure import ball, down, enclose, up
 from dosimeter.errors import InputError, NoGuaranteeError
 from dosimeter.exact import ZERO, Bound, Number, to_decimal
 from dosimeter.pld.accountant import Accountant
+from dosimeter.pld.allocation.law import AllocatedGaussianLaw
 from dosimeter.pld.laws.bounded_range import BoundedRangeLaw
 from dosimeter.pld.laws.discrete_gaussian import DiscreteGaussianLaw
 from dosimeter.pld.laws.laplace import LaplaceLaw
@@ -103,6 +104,8 @@ def _rho(law: Law) -> Decimal:
         bounds.append(up(enclose(lambda: ball(largest) * (ball(largest) / 2).tanh())))
     if isinstance(law, PoissonSampledLaw | FixedSizeSampledLaw):
         bounds.append(_rho(law.base))
+    if isinstance(law, AllocatedGaussianLaw):
+        bounds.append(up(ball(law.mu_squared) / 2))
     if not bounds:
         raise NoGuaranteeError(f"no zCDP bound is known here for a {law.kind} law; read epsilon at a delta")
     return min(bounds)

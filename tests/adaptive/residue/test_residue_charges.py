@@ -196,3 +196,12 @@ def test_what_only_bounds_renyi_divergences_is_refused_with_a_way_out() -> None:
     with pytest.raises(Exception, match="account in zcdp") as caught:
         price(Declared(ZCDP("0.1"), "x"))
     assert ";" in str(caught.value)
+
+
+def test_allocated_records_are_charged_as_if_their_steps_were_known() -> None:
+    """Also k of t, whose plan is several laws: all of them are charged, as k runs of the step."""
+    one = price(RandomAllocation(10, 1, Gaussian(2)), relation="add_remove")
+    assert one.charges == price(Gaussian(2)).charges
+    several = price(RandomAllocation(10, 4, Gaussian(2)), relation="add_remove")
+    assert several.charges == price(Gaussian(1)).charges
+    assert several.delta == 0

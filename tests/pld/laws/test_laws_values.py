@@ -23,6 +23,7 @@ from dosimeter.events import (
     Repeated,
 )
 from dosimeter.notions import GDP, ZCDP, ApproxDP, PureDP
+from dosimeter.pld.allocation.law import AllocatedGaussianLaw
 from dosimeter.pld.laws.bounded_range import BoundedRangeLaw
 from dosimeter.pld.laws.discrete_gaussian import DiscreteGaussianLaw
 from dosimeter.pld.laws.discrete_laplace import DiscreteLaplaceLaw
@@ -48,6 +49,7 @@ EXAMPLES: list[Law] = [
     PoissonSampledLaw(Fraction(1, 3), gaussian_law(1)),
     FixedSizeSampledLaw(Fraction(1, 3), laplace_law(1)),
     MixtureLaw((Fraction(1, 3), Fraction(2, 3)), (laplace_law(1), gaussian_law(1))),
+    AllocatedGaussianLaw(12, Fraction(1, 3)),
 ]
 
 
@@ -174,7 +176,7 @@ def test_several_gaussians_on_one_sample_are_one_gaussian() -> None:
     "event",
     [
         Declared(ZCDP(1), "told so"),
-        RandomAllocation(10, 1, Gaussian(1)),
+        RandomAllocation(10, 1, Laplace(1)),
         PoissonSampled("0.1", Composed((Laplace(1), Gaussian(1)))),
         DiscreteGaussian(3, 2),
         DiscreteGaussian(3, "0.5"),

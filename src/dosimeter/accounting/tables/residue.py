@@ -12,6 +12,7 @@ from dosimeter.accounting.bases import base_of
 from dosimeter.accounting.tables.terms import Terms, cannot
 from dosimeter.adaptive.residue.prices import gaussian_price
 from dosimeter.errors import InputError, NoGuaranteeError
+from dosimeter.events import RandomAllocation
 from dosimeter.exact import ZERO
 from dosimeter.notions.residue import ResiduePrice
 
@@ -62,6 +63,8 @@ def _priced(leaf: Event, price: Any, share: Decimal) -> ResiduePrice:
 def _law(leaf: Event, worst: Law | None) -> Law | None:
     from dosimeter.pld.laws.events import laws_of
 
+    if isinstance(leaf, RandomAllocation) and worst is not None:
+        return worst
     try:
         laws = laws_of(leaf)
     except (NoGuaranteeError, InputError) as error:
@@ -78,11 +81,14 @@ def _worst_case(leaf: Event) -> Law | None:
     from dosimeter.pld.laws.gaussian import GaussianLaw
     from dosimeter.pld.laws.response import ResponseLaw
 
-    base = base_of(leaf)
+    base, gaussian = base_of(leaf), base_of(leaf).gaussian
     if base.failure >= 1:
         return None
-    if base.gaussian is not None:
-        return GaussianLaw(max(_SMALLEST, base.gaussian), Fraction(base.failure)) if base.gaussian else None
+    if isinstance(leaf, RandomAllocation):  # as if everyone knew the steps of a record: `selected` runs of the base
+        one = base_of(leaf.event).gaussian
+        gaussian = None if one is None else one * leaf.selected
+    if gaussian is not None:
+        return GaussianLaw(max(_SMALLEST, gaussian), Fraction(base.failure)) if gaussian else None
     if base.pure is not None:
         return ResponseLaw(max(_SMALLEST, Fraction(base.pure)), Fraction(base.failure)) if base.pure else None
     return None

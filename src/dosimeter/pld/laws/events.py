@@ -21,11 +21,13 @@ from dosimeter.events import (
     Gaussian,
     Laplace,
     PoissonSampled,
+    RandomAllocation,
     RandomizedResponse,
     Repeated,
     WithReplacementSampled,
 )
 from dosimeter.notions import GDP, ApproxDP, PureDP
+from dosimeter.pld.allocation.law import allocated
 from dosimeter.pld.laws.discrete_gaussian import DiscreteGaussianLaw
 from dosimeter.pld.laws.discrete_laplace import DiscreteLaplaceLaw
 from dosimeter.pld.laws.drawn import drawn
@@ -55,6 +57,8 @@ def _walk(event: Event, count: int) -> list[tuple[Law, int]]:
         return _walk(event.event, count * event.count)
     if isinstance(event, Composed):
         return [pair for part in event.events for pair in _walk(part, count)]
+    if isinstance(event, RandomAllocation):
+        return [(law, count * times) for law, times in _allocated(event)]
     law = _law(event)
     return [] if law is None else [(law, count)]
 
@@ -84,6 +88,16 @@ def _law(event: Event) -> Law | None:
     raise NoGuaranteeError(
         f"no pair that dominates a {event.kind} event for composition is offered here; account for it in a notion"
     )
+
+
+def _allocated(event: RandomAllocation) -> tuple[tuple[Law, int], ...]:
+    base = _base(event.event)
+    if not isinstance(base, GaussianLaw) or base.delta:
+        raise NoGuaranteeError(
+            f"random allocation has a dominating pair here for Gaussian steps, not for {base.kind} ones; account for "
+            "it in a notion, as if the steps were known"
+        )
+    return allocated(event.steps, event.selected, base.mu_squared)
 
 
 def _sampled(event: PoissonSampled | FixedSizeSampled | WithReplacementSampled) -> Law | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from dosimeter.errors import InputError
 from dosimeter.exact import show
+from dosimeter.pld.allocation.law import AllocatedGaussianLaw
 from dosimeter.pld.laws.bounded_range import BoundedRangeLaw
 from dosimeter.pld.laws.discrete_gaussian import DiscreteGaussianLaw
 from dosimeter.pld.laws.discrete_laplace import DiscreteLaplaceLaw
@@ -21,6 +22,7 @@ from dosimeter.pld.laws.sampled import FixedSizeSampledLaw, PoissonSampledLaw
 _KINDS: dict[str, type[Law]] = {
     law.kind: law
     for law in (
+        AllocatedGaussianLaw,
         BoundedRangeLaw,
         DiscreteGaussianLaw,
         DiscreteLaplaceLaw,

@@ -14,6 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dosimeter.errors import NoGuaranteeError
+from dosimeter.pld.allocation.law import AllocatedGaussianLaw
+from dosimeter.pld.allocation.line import is_allocated, on_heights
+from dosimeter.pld.allocation.line import log_end as allocated_end
+from dosimeter.pld.allocation.line import log_moment_above as allocated_above
 from dosimeter.pld.laws.law import Complexes, Direction, Law, Part, Reals
 from dosimeter.pld.laws.parts import UNIT
 from dosimeter.pld.laws.primitive import log_of
@@ -103,7 +107,10 @@ def shortened(law: Law, direction: Direction, line: Line, longer: OnLine) -> OnL
     """The first nodes of a law on a longer line, and what may be left out beyond them."""
     own = longer.values
     values = replace(own, log_phi=own.log_phi[: line.count].copy(), eta=own.eta[: line.count].copy())
-    ends = 0.0 if is_smooth(law) else _log_end(law, direction, line, own.log_moment, own.log_error)
+    if is_allocated(law):
+        ends = allocated_end(law, line.end)
+    else:
+        ends = 0.0 if is_smooth(law) else _log_end(law, direction, line, own.log_moment, own.log_error)
     return replace(longer, values=values, log_end=ends)
 
 
@@ -113,6 +120,8 @@ def evaluate(law: Law, direction: Direction, line: Line) -> OnLine:
     Raises:
         NoGuaranteeError: it would take too many points.
     """
+    if is_allocated(law):
+        return _allocated(law, direction, line)
     if is_smooth(law):
         heights = line.step * np.arange(line.count, dtype=float)
         log_beyond = sum(log_moment(law, line.beyond))
@@ -140,6 +149,15 @@ def evaluate(law: Law, direction: Direction, line: Line) -> OnLine:
         far.log_moment + far.log_error + 1e-300,
         _log_end(law, direction, line, tilted.log_moment, tilted.log_error),
         everything.cut,
+    )
+
+
+def _allocated(law: AllocatedGaussianLaw, direction: Direction, line: Line) -> OnLine:
+    return OnLine(
+        on_heights(law, direction, line.order, line.step, line.count),
+        allocated_above(law, direction, line.beyond),
+        allocated_end(law, line.end),
+        0.0,
     )
 
 

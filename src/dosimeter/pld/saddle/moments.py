@@ -6,6 +6,8 @@ import functools
 import math
 
 from dosimeter.errors import NoGuaranteeError
+from dosimeter.pld.allocation.line import is_allocated
+from dosimeter.pld.allocation.line import log_moment as allocated_moment
 from dosimeter.pld.laws.law import Direction, Law
 from dosimeter.pld.laws.parts import UNIT
 from dosimeter.pld.laws.primitive import log_of
@@ -26,6 +28,8 @@ def log_moment(law: Law, direction: Direction, order: float) -> tuple[float, flo
     if square is not None:
         value = order * (order + 1) * float(square) / 2 + log_of(1 - law.infinite(direction))
         return _around(value, 16 * UNIT * (abs(value) + 1e-300))
+    if is_allocated(law):
+        return _outwards(*allocated_moment(law, direction, order))
     if theta.is_smooth(law):
         return _around(*theta.log_moment(law, order))
     parts = law.parts(direction, _LEFT_OUT)
@@ -38,4 +42,8 @@ def log_moment(law: Law, direction: Direction, order: float) -> tuple[float, flo
 
 
 def _around(value: float, error: float) -> tuple[float, float]:
-    return math.nextafter(value - error, -math.inf), math.nextafter(value + error, math.inf)
+    return _outwards(value - error, value + error)
+
+
+def _outwards(low: float, high: float) -> tuple[float, float]:
+    return math.nextafter(low, -math.inf), math.nextafter(high, math.inf)

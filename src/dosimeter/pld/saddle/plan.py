@@ -14,6 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dosimeter.pld.allocation.line import gaussian_share, is_allocated, largest_order, rough_moments
 from dosimeter.pld.laws.law import Direction, Law, Reals
 from dosimeter.pld.laws.primitive import log_of
 from dosimeter.pld.saddle.line import Line, tower, upper_sums
@@ -111,6 +112,12 @@ def for_epsilon(mix: Mix, epsilon: float) -> Plan:
     return _best(question, order)
 
 
+def _within(mix: Mix) -> float:
+    """The largest order at which all laws have a moment that can be computed."""
+    own = (largest_order(law, mix.direction) for law in mix.counts if is_allocated(law))
+    return min(own, default=math.inf)
+
+
 def _log_kernel(orders: Reals) -> Reals:
     result: Reals = orders * np.log(orders) - (1 + orders) * np.log1p(orders)
     return result
@@ -171,6 +178,8 @@ def _on_grid(law: Law, direction: Direction, cut: float) -> Reals:
 
 
 def _log_moments(law: Law, direction: Direction, cut: float, orders: Reals) -> Reals:
+    if is_allocated(law):
+        return rough_moments(law, direction, orders)
     if is_smooth(law):
         return orders * (orders + 1) * (float(law.shift**2 / law.sigma_squared) / 2)
     return _on_grid(law, direction, cut) if orders is ORDERS else _moments_at(law, direction, cut, orders)
@@ -191,6 +200,7 @@ def _moments_at(law: Law, direction: Direction, cut: float, orders: Reals) -> Re
 
 def _best(question: _Question, order: float) -> Plan:
     """The line at the saddle, unless it is long: with heavy tails a line further left may need far fewer nodes."""
+    order = min(order, _within(question.mix))
     best = _place(question, order)
     for back in (1.6, 2.5, 5.0, 13.0, 40.0, 160.0):
         if best.line.count <= _SHORT:
@@ -271,13 +281,16 @@ def _end(question: _Question, order: float, budget: float, step: float) -> float
     """The first height, on a grid, from which the rest of the line does not matter."""
     mix, cut, at = question.mix, question.cut, np.array([order])
     bounds = []
+    variance = mix.variance
     for law, count in mix.counts.items():
-        if not is_smooth(law):  # a law that recurs never ends a line
+        if is_allocated(law):
+            variance += count * gaussian_share(law)
+        elif not is_smooth(law):  # a law that recurs never ends a line
             own = float(_log_moments(law, mix.direction, cut, at)[0])
             bounds.append((law, count, tower(law, mix.direction, order, cut), own))
 
     def fall(height: float, *, moved: bool) -> float:
-        result = -height * height * (mix.variance / 2) - math.log(height / order)
+        result = -height * height * (variance / 2) - math.log(height / order)
         if result <= budget:
             return result
         here = np.array([height])

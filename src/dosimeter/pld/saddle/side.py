@@ -15,6 +15,8 @@ from fractions import Fraction
 
 from dosimeter.errors import NoGuaranteeError
 from dosimeter.exact import ONE, ZERO, Bound, subtract_down, subtract_up
+from dosimeter.pld.allocation.frame import frames
+from dosimeter.pld.allocation.line import is_allocated
 from dosimeter.pld.laws.law import Direction, Lattice, Law
 from dosimeter.pld.saddle import plan
 from dosimeter.pld.saddle.bystander import Bystander
@@ -27,6 +29,7 @@ from dosimeter.pld.saddle.target import Target, exp_bound, sum_bounds, target
 from dosimeter.pld.saddle.total import Total, start
 
 TOLERANCE = 5e-7  # relative gap that sends a side to look for a better line
+_WIDE = 1e-3  # relative gap that sends a side to look at simpler compositions around it
 _MOST_LINES = 6
 _LONG = 400  # nodes from which a line is reconsidered when the composition has doubled
 _MUCH_TOO_LONG = 4_000  # nodes from which it is reconsidered sooner
@@ -137,6 +140,10 @@ class Side:
             far = track.total.line.count > _VERY_LONG and high - low <= 1e-4 * high
             if track.fresh and (far or high - low > before / 2):
                 break
+        narrow = math.isfinite(high) and high - low <= _WIDE * high
+        for above, side in () if narrow else self._frames():
+            ends = side.epsilon(delta)
+            low, high = (low, min(high, ends[1])) if above else (max(low, ends[0]), high)
         self._enough = max(TOLERANCE, 1.5 * (high - low) / high) if 0 < high < math.inf else TOLERANCE
         return low, high
 
@@ -167,7 +174,24 @@ class Side:
             best = Bound(min(lower, upper), upper)
             if upper - lower <= Decimal(TOLERANCE) * upper:
                 break
-        return sum_bounds(atom, best)
+        result = sum_bounds(atom, best)
+        for above, side in self._frames() if result.upper - result.lower > Decimal(_WIDE) * result.upper else ():
+            other = side.delta(epsilon)
+            lower, upper = (ZERO, other.upper) if above else (other.lower, ONE)
+            upper = min(upper, result.upper)
+            result = Bound(min(max(lower, result.lower), upper), upper)
+        return result
+
+    def _frames(self) -> Iterator[tuple[bool, Side]]:
+        """Compositions certainly below (False) and above (True) this one, if it has allocated records."""
+        if any(is_allocated(law) for law in self.counts):
+            for above, counts in frames(self.counts):
+                other = Side(self.direction)
+                for law, count in counts.items():
+                    other.append(law, count)
+                other.variance += self.variance
+                other._lost = self._lost
+                yield above, other
 
     @property
     def _mass(self) -> Bound:
@@ -267,7 +291,9 @@ class Side:
             value = math.log(max(over(reading) + under(reading), 1e-300) / 2)
             low, high = (at, high) if value > 0 else (low, at)
             following = at + value / -min(reading.slope, -c / 64)
-            if abs(following - at) <= 1e-11 * at:
+            if abs(value) > 1:  # far away, where rounding may have decided the slope
+                following = max(low, min(following, high)) if reading.lower > 0 else (low + high) / 2
+            elif abs(following - at) <= 1e-11 * at:
                 break
             at = following if low < following < high else (low + high) / 2
             if high - low <= 1e-14 * high:
