@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hmac
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from dosimeter.adaptive.filter import Filter
 from dosimeter.errors import InputError
 from dosimeter.ledger import pricing, texts
 from dosimeter.neighbours import NeighbouringRelation, PrivacyUnit
+
+SPLIT: Final = "split"  # the term under which an account says that its data is split into blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +100,11 @@ def account_from_json(account_id: str, epoch: int, opened_at: str, body: dict[st
         opened_by=body["by"],
         terms=body["terms"],
     )
+
+
+def require_whole(account: Account) -> None:
+    """Refuse to charge the account of a data set whose blocks pay: its budget would come on top of theirs."""
+    if SPLIT in account.terms:
+        raise InputError(
+            f"the data of {account.name!r} is split into blocks, which pay for themselves; name the blocks"
+        )

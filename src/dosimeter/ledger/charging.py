@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from dosimeter.errors import DosimeterError, InputError
 from dosimeter.ledger import pricing, rules, texts
-from dosimeter.ledger.account import Account
+from dosimeter.ledger.account import Account, require_whole
 from dosimeter.ledger.clock import stamp
 from dosimeter.ledger.desk import Desk
 from dosimeter.ledger.pricing import Charge
@@ -45,6 +45,7 @@ class _Priced(NamedTuple):
 
 def _price(desk: Desk, account: Account, request: Request) -> _Priced:
     current = desk.known(account.id)
+    require_whole(current)
     require_same(current.relation, request.relation)
     try:
         price: Charge | DosimeterError = pricing.charge(request.event, current.filter, request.delta, current.relation)
