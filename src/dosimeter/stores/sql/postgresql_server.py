@@ -44,6 +44,11 @@ _FIT: Final = """SELECT
              ELSE current_setting('synchronous_commit') END, false),
   current_setting('fsync'), current_setting('server_encoding')"""
 
+_TABLES: Final = (  # not to_regclass, which may remember that a table was missing before somebody else made it
+    "SELECT relname FROM pg_class WHERE relname IN ('dosimeter_version', 'dosimeter_records') AND relkind = 'r' "
+    "AND pg_table_is_visible(oid)"
+)
+
 
 class LedgerServer:
     """Where a ledger lies, and the connections to it that this process has."""
@@ -178,12 +183,11 @@ class LedgerServer:
 
     def _revision(self, driver: Any) -> str | None:
         """The ledger's revision; None where the database has no ledger."""
-        there = driver.execute(
-            "SELECT to_regclass('dosimeter_version') IS NOT NULL, to_regclass('dosimeter_records') IS NOT NULL"
-        ).fetchone()
-        if there == (False, False):
+        there = {name for (name,) in driver.execute(_TABLES).fetchall()}
+        if not there:
             return None
-        rows = driver.execute("SELECT version_num FROM dosimeter_version").fetchall() if there[0] else []
+        version = "dosimeter_version" in there
+        rows = driver.execute("SELECT version_num FROM dosimeter_version").fetchall() if version else []
         if not rows:
             raise LedgerCorrupt(f"{self.where} holds a part of a ledger only; restore it from a backup")
         if len(rows) != 1 or rows[0][0] not in migrate.REVISIONS:
@@ -230,13 +234,13 @@ class Session:
     def __init__(self, server: LedgerServer, *, writing: bool) -> None:
         self._server = server
         self._writing = writing
-        self._connection = server.connect()
-        driver: Any = self._connection.dbapi_connection
-        self._driver = driver
-        self._cursor = driver.cursor()
+        self._take(server.connect())
 
-    def begin(self) -> SQLTransaction:
-        """Begin, and hand out the verbs; when this fails nothing was begun."""
+    def _take(self, connection: PoolProxiedConnection) -> None:
+        driver: Any = connection.dbapi_connection
+        self._connection, self._driver, self._cursor = connection, driver, driver.cursor()
+
+    def _begin(self) -> None:
         try:
             self._cursor.execute(_WRITE if self._writing else _READ, prepare=False)
         except BaseException as error:
@@ -244,6 +248,22 @@ class Session:
             if not isinstance(error, psycopg.Error):
                 raise
             raise self._translated(error) from None
+
+    def begin(self) -> SQLTransaction:
+        """Begin, and hand out the verbs; when this fails nothing was begun.
+
+        A connection that broke while nobody used it shows only now: then another one is taken, once.
+        """
+        try:
+            self._begin()
+        except LedgerUnavailable as first:
+            if not isinstance(first, Undone):
+                raise
+            try:
+                self._take(self._server.connect())
+                self._begin()
+            except LedgerUnavailable:
+                raise first from None
         return SQLTransaction(self._cursor, _statements(), writing=self._writing)
 
     def end(self, error: BaseException | None) -> None:

@@ -56,4 +56,6 @@ RECORDS = Table(  # append-only
     sqlite_with_rowid=False,
 )
 
-BY_REQUEST = Index("dosimeter_records_by_request", RECORDS.c.account_id, RECORDS.c.request_id)
+BY_REQUEST = Index(  # on PostgreSQL in the opposite order, see the first migration
+    "dosimeter_records_by_request", RECORDS.c.account_id, RECORDS.c.request_id
+)
