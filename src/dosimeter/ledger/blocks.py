@@ -78,6 +78,7 @@ class ReplayedBlocks:
     """The request was answered before: the stored answer, free of charge."""
 
     blocks: tuple[str, ...]
+    entry: int
     loss: Loss
     answer: Any = field(hash=False)
 
@@ -220,7 +221,7 @@ class SplitAccount:
         held = tuple(one for one in outcome.outcomes if isinstance(one, Reserved))
         if not held:
             answers = [one for one in outcome.outcomes if isinstance(one, Replayed)]
-            return ReplayedBlocks(named, answers[0].loss, answers[0].answer)
+            return ReplayedBlocks(named, answers[0].entry, answers[0].loss, answers[0].answer)
         if len(held) != len(named):
             raise LedgerError("some of these blocks have an answer and some have not; run the audit")
         return ReservedBlocks(named, held)

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 from dosimeter.errors import AccountConflict, AccountNotFound, InputError
 from dosimeter.exact import Number, show
 from dosimeter.ledger import Account, DatasetIdentity, Ledger
+from dosimeter.ledger.account import SPLIT
 from dosimeter.neighbours import NeighbouringRelation, PrivacyUnit
 from dosimeter.session.defaults import filter_for, odometers_for
 from dosimeter.session.session import Session
 
 if TYPE_CHECKING:
     from dosimeter.adaptive.filter import Filter
+    from dosimeter.ledger.split import Split
     from dosimeter.ledger.watch import Watch
     from dosimeter.queries import Schema
     from dosimeter.sources import Source
@@ -41,6 +43,7 @@ def open(  # noqa: A001 - dosimeter.open, as people say it
     name: str | None = None,
     table: str | None = None,
     columns: Schema | Mapping[str, str] | None = None,
+    split: Split | None = None,
     ledger: str | os.PathLike[str] | Ledger = DEFAULT_LEDGER,
     opened_by: str | None = None,
     pad_seconds: Number | None = None,
@@ -66,6 +69,8 @@ def open(  # noqa: A001 - dosimeter.open, as people say it
         table: of a DuckDB database.
         columns: the public types of the columns, ``{"age": "integer"}``, or a whole `Schema`; inferred from the file
             when left out, which makes the inferred types public. They are fixed when the account opens.
+        split: for data that grows: how it is split into blocks, each of which has the whole budget for its own rows
+            (`dosimeter.ledger.split.Split`). Fixed when the account opens; questions then name blocks.
         ledger: the ledger's file or postgresql:// address (made when there is a budget to write into it), or a ledger.
         opened_by: who opens the account; the login name when left out.
         pad_seconds: see `Session`.
@@ -83,16 +88,17 @@ def open(  # noqa: A001 - dosimeter.open, as people say it
     source = source_of(data, table=table, columns=columns)
     book = ledger if isinstance(ledger, Ledger) else open_ledger(ledger, create=rule is not None)
     identity = DatasetIdentity(_known_as(data, name, table), source.content_digest())
-    account = book.find(identity)
+    account = _found(book, identity)
     if rule is not None:
         unit = PrivacyUnit(user, max_contributions)
         bound = NeighbouringRelation.read(relation)
-        account = _open(book, identity, account, source, rule, unit, bound, odometers, opened_by)
+        account = _open(book, identity, account, source, rule, unit, bound, odometers, opened_by, split)
     if account is None:
         raise AccountNotFound(
             f"{show(identity.name)} has no account in this ledger yet; give a budget, as in epsilon='1', delta='1e-6'"
         )
-    session = Session(book, account, source, pad_seconds=pad_seconds)
+    _require_split(account, split)
+    session = _session_of(account)(book, account, source, pad_seconds=pad_seconds)
     _require_columns(session.schema, source.schema, columns)
     return session
 
@@ -123,9 +129,12 @@ def _open(
     relation: NeighbouringRelation,
     odometers: Sequence[Any] | None,
     opened_by: str | None,
+    split: Split | None,
 ) -> Account:
     if unit.column is not None:
         source.schema.column(unit.column)
+    if split is not None:
+        _require_type(split, source.schema)
     who = opened_by or _login_name()
     readers = tuple(odometers) if odometers is not None else odometers_for(rule)
 
@@ -136,11 +145,53 @@ def _open(
 
     if account is None:
         try:  # the salt decides which rows of a person are kept; it is random, so two openers would disagree
-            return enter({"schema": source.schema.to_json(), "salt": os.urandom(16).hex()})
+            terms = {"schema": source.schema.to_json(), "salt": os.urandom(16).hex()}
+            return enter(terms if split is None else {**terms, SPLIT: split.to_json()})
         except AccountConflict:
             if book.find(identity) is None:
                 raise
     return enter(None)
+
+
+def _found(book: Ledger, identity: DatasetIdentity) -> Account | None:
+    """The account of this data; data that was opened in blocks may have grown, which its steward foresaw."""
+    try:
+        return book.find(identity)
+    except AccountConflict:
+        grown = [a for a in book.accounts() if a.name == identity.name and SPLIT in a.terms]
+        if len(grown) != 1:
+            raise
+        why = "rows arrived, as foreseen when the data was opened in blocks"
+        return book.accept_data_change(grown[0], identity, reason=why, authorised_by=grown[0].opened_by)
+
+
+def _session_of(account: Account) -> type[Session]:
+    if SPLIT not in account.terms:
+        return Session
+    from dosimeter.session.split import SplitSession
+
+    return SplitSession
+
+
+def _require_split(account: Account, split: Split | None) -> None:
+    if split is not None and account.terms.get(SPLIT) != split.to_json():
+        raise AccountConflict(
+            f"the account of {account.name!r} was opened {'with other' if SPLIT in account.terms else 'without'} "
+            "blocks, and that is fixed: another split of the same rows would be a second budget for them"
+        )
+
+
+def _require_type(split: Split, schema: Schema) -> None:
+    """The column of the blocks exists and is of a type that the rule can split."""
+    from dosimeter.ledger.split import TimeWindows
+
+    kind = str(schema.column(split.rule.column).type)
+    wanted = ("date", "timestamp") if isinstance(split.rule, TimeWindows) else ("text",)
+    if kind not in wanted:
+        raise InputError(
+            f"column {show(split.rule.column)} is {kind}; these blocks need {' or '.join(wanted)}, which columns= may "
+            "declare"
+        )
 
 
 def _require_columns(kept: Schema, given: Schema, declared: Schema | Mapping[str, str] | None) -> None:
