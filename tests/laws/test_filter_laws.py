@@ -24,6 +24,7 @@ from dosimeter.adaptive.filters import (
     ApproxFilter,
     BasicFilter,
     GDPFilter,
+    PlanResidueFilter,
     PublishedApproxFilter,
     PureFilter,
     RDPCurveFilter,
@@ -66,6 +67,8 @@ def _losses(filter_: Any) -> st.SearchStrategy[Any]:
         "gdp": st.builds(GDP, sizes.filter(lambda mu: mu <= 10**6), failures),
         "residue": st.sampled_from(PRICES),
     }
+    if filter_.kind == "residue_plan":
+        return st.sampled_from(PLAN_PRICES)
     if filter_.notion == "rdp":
         return st.builds(
             lambda each, delta: RDP(filter_.orders, tuple(each), delta),
@@ -87,6 +90,8 @@ PRICED: tuple[Event, ...] = (
     Composed((Gaussian(11), Repeated(RandomizedResponse("0.02"), 2), Laplace(40))),
 )
 PRICES = tuple(loss_for(event, ResidueFilter(1, "1e-6")) for event in PRICED)
+PLAN = PlanResidueFilter(((RandomizedResponse("0.1"), 9), (Laplace(5), 4)), 3, "2e-2", "1e-3", 9, reserve="0.02")
+PLAN_PRICES = tuple(loss_for(event, PLAN) for event in PRICED[:5] + PRICED[6:] + (Gaussian(20), RandomizedResponse(2)))
 
 filters: dict[str, st.SearchStrategy[Any]] = {
     "pure": st.builds(PureFilter, budgets),
@@ -105,6 +110,7 @@ filters: dict[str, st.SearchStrategy[Any]] = {
     "gdp": st.builds(GDPFilter, budgets, st.sampled_from(["0", "1e-6"])),
     "rogers": st.builds(RogersFilter, budgets, st.just("2e-6")),
     "residue": st.builds(ResidueFilter, budgets, st.just("2e-6"), st.sampled_from(["0", "1e-6"])),
+    "residue_plan": st.just(PLAN),
 }
 any_filter = st.sampled_from(sorted(filters)).flatmap(lambda kind: filters[kind])
 
@@ -217,6 +223,23 @@ def _model_residue(f: Any, losses: Sequence[Any]) -> bool:
     return bool(left >= 0 and whole <= _float(f.delta) and slack <= Fraction(f.slack))
 
 
+def _model_plan(f: Any, losses: Sequence[Any]) -> bool:
+    """Each run is paid by the first component that holds one of its levels; no component ends below zero."""
+    left = [Fraction(f.reserve), *(Fraction(many) for _, many in f.laws)]
+    for loss in losses:
+        for part, runs in enumerate(loss.counts):
+            rows = [
+                r[1:] for r in zip(loss.parts, loss.components, loss.levels, loss.charges, strict=True) if r[0] == part
+            ]
+            for _ in range(int(runs)):
+                paying = [int(c) for c, level, _ in rows if level <= left[int(c)]]
+                if not paying:
+                    return False
+                left[paying[0]] -= min(Fraction(x) for c, level, x in rows if c == paying[0] and level <= left[int(c)])
+    slack = sum((Fraction(d) * int(n) for k in losses for d, n in zip(k.deltas, k.counts, strict=True)), Fraction(0))
+    return min(left) >= 0 and slack <= Fraction(f.slack) and f.delta_at(f.epsilon) <= f.delta
+
+
 MODELS: dict[str, Callable[[Any, Sequence[Any]], bool]] = {
     "pure": lambda f, x: _sum(x, "epsilon") <= Fraction(f.epsilon),
     "basic": lambda f, x: _sum(x, "epsilon") <= Fraction(f.epsilon) and _sum(x, "delta") <= Fraction(f.delta),
@@ -228,6 +251,7 @@ MODELS: dict[str, Callable[[Any, Sequence[Any]], bool]] = {
     "rdp_weighted": _model_weighted,
     "gdp": _model_gdp,
     "residue": _model_residue,
+    "residue_plan": _model_plan,
     "rogers": _model_rogers,
 }
 
@@ -403,6 +427,7 @@ def test_a_charge_costs_the_same_after_many_queries(kind: str) -> None:
         "gdp": (GDPFilter(1000), GDP("0.001234567891234567")),
         "rogers": (RogersFilter(100, "0.1"), ApproxDP("0.001234567891234567", "1e-9")),
         "residue": (ResidueFilter(100, "0.1"), PRICES[1]),
+        "residue_plan": (PlanResidueFilter(((RandomizedResponse("0.1"), 400),), 6, "0.01"), PLAN_PRICES[0]),
     }
     filter_, loss = examples[kind]
     state, lengths = filter_.start(), []

@@ -13,6 +13,7 @@ from dosimeter.adaptive.filters import (
     ApproxFilter,
     BasicFilter,
     GDPFilter,
+    PlanResidueFilter,
     PublishedApproxFilter,
     PureFilter,
     RDPCurveFilter,
@@ -47,6 +48,7 @@ RULES: list[tuple[Any, Any, str | None]] = [
     (PublishedApproxFilter("1", "1e-6"), RandomizedResponse("0.03"), None),
     (RogersFilter("1", "1e-6"), RandomizedResponse("0.02"), None),
     (ResidueFilter("1", "1e-6"), Laplace(scale="20"), None),
+    (PlanResidueFilter(((Laplace(scale="20"), 30),), "1", "1e-3"), Laplace(scale="20"), None),
 ]
 
 

@@ -1,5 +1,6 @@
 """What releases cost: event x notion -> loss."""
 
-from dosimeter.accounting.losses import NOTIONS, loss_for
+from dosimeter.accounting.losses import NOTIONS, is_proven_loss, loss_for
+from dosimeter.accounting.trade import Trade, slack_trade
 
-__all__ = ["NOTIONS", "loss_for"]
+__all__ = ["NOTIONS", "Trade", "is_proven_loss", "loss_for", "slack_trade"]

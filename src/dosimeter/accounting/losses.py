@@ -18,7 +18,7 @@ from dosimeter.events.opening import open_event
 from dosimeter.events.sampled import EVERY_RELATION
 from dosimeter.exact import Number, amount, show
 from dosimeter.neighbours import NeighbouringRelation
-from dosimeter.notions import Loss
+from dosimeter.notions import Loss, ResiduePrice
 
 TABLES: dict[str, Table] = {"pure": pure.TABLE, "zcdp": zcdp.TABLE, "rdp": rdp.TABLE, "gdp": gdp.TABLE}
 NOTIONS = (*TABLES, "approx", "residue")
@@ -83,6 +83,31 @@ def loss_for(
     priced: list[Any] = [table[type(leaf)](leaf, terms).repeat(count) for leaf, count in parts]  # type: ignore[union-attr]
     total: Loss = reduce(lambda a, b: a.compose(b), priced)
     return total
+
+
+def is_proven_loss(
+    loss: object,
+    event: Event,
+    filter: HasNotion,  # noqa: A002
+    *,
+    relation: NeighbouringRelation | str | None = None,
+) -> bool:
+    """Whether a price list found elsewhere is proven for an event.
+
+    Guarantee:
+        If so, charging the list is as sound as charging what `loss_for` returns. Lists are found in floating point with
+        counted errors, so another machine's may differ in a last digit and still be proven here.
+
+    Args:
+        loss: a ResiduePrice; anything else is not proven this way.
+        event: what is released.
+        filter: one that prices whole profiles.
+        relation: the account's neighbouring relation.
+    """
+    _check_relation(event, relation)
+    if filter.notion != "residue" or not isinstance(loss, ResiduePrice) or not hasattr(filter, "proves"):
+        return False
+    return residue.is_proven(tuple(open_event(event).items()), filter, loss)
 
 
 def _check_relation(event: Event, relation: NeighbouringRelation | str | None) -> None:

@@ -216,6 +216,7 @@ class _Fold:
             "the ledger's key is another one than when it was opened",
         )
         self.account = account_from_json(self.account_id, 1, record.recorded_at, body)
+        pricing.verify(self.account.filter)
         self.names, self.contents = {body["name"]}, {body["content"]}
         self._restart(body)
 
@@ -310,15 +311,20 @@ class _Fold:
         _need(stored == self.state, "the stored total is not what the records fold to")
 
     def _priced(self, body: dict[str, Any]) -> Loss:
-        """The stored loss, which must not be below today's price of its event."""
+        """The stored loss, which must be proven for its event, or not below today's price of it."""
         stored, wanted = loss_from_json(body["loss"]), canonical([body["event"], body["delta"]])
-        if wanted not in self.prices:
-            if len(self.prices) >= _PRICES:
-                self.prices.clear()
-            delta = None if body["delta"] is None else Decimal(body["delta"])
-            event, account = event_from_json(body["event"]), self._opened_account()
-            self.prices[wanted] = pricing.charge(event, account.filter, delta, account.relation).loss
-        _need(covers(stored, self.prices[wanted]), "the stored loss is below the price of its event")
+        known = self.prices.get(wanted)
+        if known is not None and covers(stored, known):
+            return stored
+        delta = None if body["delta"] is None else Decimal(body["delta"])
+        event, account = event_from_json(body["event"]), self._opened_account()
+        proven = isinstance(stored, ResiduePrice) and pricing.is_proven(stored, event, account.filter, account.relation)
+        if not proven:  # then it must be at least what would be charged today
+            today = pricing.charge(event, account.filter, delta, account.relation).loss
+            _need(covers(stored, today), "the stored loss is below the price of its event")
+        if len(self.prices) >= _PRICES:
+            self.prices.clear()
+        self.prices[wanted] = stored
         return stored
 
 

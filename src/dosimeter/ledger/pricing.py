@@ -42,6 +42,24 @@ def _charge(event: Event, rule: Any, delta: Decimal | None, relation: Neighbouri
     return Charge(loss, canonical(loss_to_json(loss)), canonical(event_to_json(event)))
 
 
+def is_proven(stored: Loss, event: Event, rule: Filter[Any], relation: NeighbouringRelation) -> bool:
+    """Whether a stored price list is proven for an event under `rule`, whatever machine computed it."""
+    from dosimeter.accounting.losses import is_proven_loss
+
+    return is_proven_loss(stored, event, rule, relation=relation)
+
+
+def verify(rule: Filter[Any]) -> None:
+    """Check what reading a filter back does not: that it keeps its own promise, where that takes a computation.
+
+    Raises:
+        InputError: it does not.
+    """
+    check = getattr(rule, "verify", None)
+    if check is not None:
+        check()
+
+
 def read_filter(data: object) -> Filter[Any]:
     """The filter that wrote this JSON."""
     from dosimeter.adaptive.filters import filter_from_json

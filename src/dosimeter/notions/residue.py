@@ -169,6 +169,32 @@ class ResiduePrice:
             self.charges + other.charges,
         )
 
+    def singles(self) -> tuple[ResiduePrice, ...]:
+        """The list of each mechanism by itself, in order."""
+        found = []
+        for i in range(len(self.counts)):
+            rows = [j for j, part in enumerate(self.parts) if part == i]
+            found.append(
+                ResiduePrice(
+                    (self.counts[i],),
+                    (self.deltas[i],),
+                    (self.rhos[i],),
+                    (ZERO,) * len(rows),
+                    tuple(self.components[j] for j in rows),
+                    tuple(self.levels[j] for j in rows),
+                    tuple(self.charges[j] for j in rows),
+                )
+            )
+        return tuple(found)
+
+    def offers_of(self, part: int) -> tuple[tuple[int, tuple[tuple[Decimal, Decimal], ...]], ...]:
+        """For one mechanism the components that may pay it, in order, each with its levels and charges."""
+        found: dict[int, list[tuple[Decimal, Decimal]]] = {}
+        for j, own in enumerate(self.parts):
+            if own == part:
+                found.setdefault(int(self.components[j]), []).append((self.levels[j], self.charges[j]))
+        return tuple((component, tuple(rows)) for component, rows in found.items())
+
     def repeat(self, count: int) -> ResiduePrice:
         """`count` runs of a single mechanism.
 

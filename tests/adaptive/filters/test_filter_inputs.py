@@ -22,6 +22,7 @@ from dosimeter.adaptive.filters import (
     ApproxFilter,
     BasicFilter,
     GDPFilter,
+    PlanResidueFilter,
     PublishedApproxFilter,
     PureFilter,
     RDPCurveFilter,
@@ -51,6 +52,7 @@ ONE_OF_EACH: dict[str, Any] = {
     "gdp": GDPFilter(1, "1e-6"),
     "rogers": RogersFilter(2, "1e-5"),
     "residue": ResidueFilter(1, "1e-5", "1e-6", 10),
+    "residue_plan": PlanResidueFilter(((RandomizedResponse("0.1"), 8),), 1, "1e-2", "1e-3", reserve="0.05"),
 }
 LOSSES: dict[str, Any] = {
     "pure": PureDP("0.1"),

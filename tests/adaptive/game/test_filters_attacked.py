@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 from menus import failing_menu, gaussian_menu, log_down, log_up, pure_menu
 
+from dosimeter.accounting import loss_for
 from dosimeter.adaptive.filters import (
     FILTERS,
     ApproxFilter,
     BasicFilter,
     GDPFilter,
+    PlanResidueFilter,
     PublishedApproxFilter,
     PureFilter,
     RDPCurveFilter,
@@ -27,6 +29,7 @@ from dosimeter.adaptive.filters import (
 )
 from dosimeter.adaptive.game import (
     filter_rule,
+    randomized_response,
     worst_crossing,
     worst_crossing_exact,
     worst_delta,
@@ -34,6 +37,7 @@ from dosimeter.adaptive.game import (
     worst_delta_over_range,
     worst_moment,
 )
+from dosimeter.events import RandomizedResponse
 from dosimeter.notions import ZCDP
 from dosimeter.notions.convert import gdp_to_approx, rdp_to_approx, zcdp_to_approx
 
@@ -49,6 +53,15 @@ MILLI = Fraction(1, 1000)
 def failing(notion: str) -> list[Any]:
     """Boxes on the middle lattice, some of which fail."""
     return failing_menu(MIDDLE, [(1, 0 * MILLI), (2, MILLI), (0, MILLI), (3, 2 * MILLI), (2, 0 * MILLI)], notion)
+
+
+PLAN = PlanResidueFilter(((RandomizedResponse(log_up(MIDDLE)), 16),), "1", "6.5e-4", "2e-5", 20)
+
+
+def plan_menu(base: Fraction, steps: tuple[int, ...]) -> list[Any]:
+    """Randomised responses, the planned one among them, with what the plan charges for each."""
+    events = [RandomizedResponse(log_up(base**j)) for j in steps]
+    return [(randomized_response(base**j), loss_for(event, PLAN)) for j, event in zip(steps, events, strict=True)]
 
 
 # filter, menu, base, epsilon, and the share of the claimed delta that the adversary must reach at least
@@ -105,6 +118,7 @@ ATTACKS: dict[str, tuple[Any, Any, Fraction, str, float]] = {
         "2",
         0.5,
     ),
+    "residue_plan": (PLAN, plan_menu(MIDDLE, (1, 2, 3)), MIDDLE, "1", 0.85),
     "residue, failing": (
         ResidueFilter("1", "0.1", "0.02"),
         failing_menu(COARSE, [(1, 0 * MILLI), (1, 4 * MILLI), (0, 10 * MILLI)], "residue"),

@@ -39,41 +39,69 @@ def charge(parts: Parts, filter_: Any, terms: Terms) -> ResiduePrice:
     Raises:
         NoGuaranteeError: no dominating pair is known for a part, or it cannot be priced within the slack.
     """
-    share = terms.delta if terms.delta is not None else getattr(filter_, "share", ZERO)
-    price = getattr(filter_, "price", gaussian_price)
-    lists = [_priced(leaf, price, share).repeat(count) for leaf, count in parts]
-    return reduce(ResiduePrice.compose, lists, _NOTHING)
+    share = _share(filter_, terms)
+    price = getattr(filter_, "price", _gaussian)
+    return reduce(ResiduePrice.compose, (_priced(leaf, count, price, share) for leaf, count in parts), _NOTHING)
 
 
-def _priced(leaf: Event, price: Any, share: Decimal) -> ResiduePrice:
-    """The list for one release: by its own law, else as any (epsilon, delta)-DP release."""
-    worst = _worst_case(leaf)
-    law = _law(leaf, worst)
-    if law is None:
-        return _NOTHING
-    try:
-        found: ResiduePrice = price(law, share)
-    except NoGuaranteeError as error:
-        if worst is None:
-            cannot(leaf, "residue", str(error), "set slack aside, plan fewer queries, or use an account in rdp")
-        found = price(worst, share)
-    return found
+def is_proven(parts: Parts, filter_: Any, stored: ResiduePrice) -> bool:
+    """Whether a stored list is proven for the parts of an event, whatever machine computed it.
+
+    Guarantee: if so, each of its rows satisfies the admission rule with the slack that the list takes, for a pair that
+    dominates the part it speaks of.
+    """
+    waiting = list(stored.singles())
+    for leaf, count in parts:
+        for laws in _options(leaf):
+            own = waiting[: len(laws)]
+            if len(own) == len(laws) and all(
+                filter_.proves(law, many * count, one) for (law, many), one in zip(laws, own, strict=True)
+            ):
+                waiting = waiting[len(laws) :]
+                break
+        else:
+            return False
+    return not waiting
 
 
-def _law(leaf: Event, worst: Law | None) -> Law | None:
+def _share(filter_: Any, terms: Terms) -> Decimal:
+    return terms.delta if terms.delta is not None else getattr(filter_, "share", ZERO)
+
+
+def _gaussian(law: Law, share: Decimal, count: int) -> ResiduePrice:
+    return gaussian_price(law, share).repeat(count)
+
+
+def _priced(leaf: Event, count: int, price: Any, share: Decimal) -> ResiduePrice:
+    """The list for runs of one release: by its own laws, else as any (epsilon, delta)-DP release.
+
+    A release that opens into several laws is dominated by their product, so they are charged one after the other.
+    """
+    reasons = []
+    for laws in _options(leaf):
+        try:
+            lists = [price(law, share, many * count) for law, many in laws]
+        except NoGuaranteeError as error:
+            reasons.append(str(error))
+            continue
+        return reduce(ResiduePrice.compose, lists, _NOTHING)
+    return cannot(leaf, "residue", reasons[0], "set slack aside, plan fewer queries, or use an account in rdp")
+
+
+def _options(leaf: Event) -> list[Sequence[tuple[Law, int]]]:
+    """Laws whose product dominates a release, each with how often: its own, then those of its worst case."""
     from dosimeter.pld.laws.events import laws_of
 
-    if isinstance(leaf, RandomAllocation) and worst is not None:
-        return worst
+    worst = _worst_case(leaf)
+    options: list[Sequence[tuple[Law, int]]] = [] if worst is None else [((worst, 1),)]
+    if isinstance(leaf, RandomAllocation) and options:
+        return options
     try:
-        laws = laws_of(leaf)
+        return [laws_of(leaf), *options]
     except (NoGuaranteeError, InputError) as error:
-        if worst is None:
+        if not options:
             cannot(leaf, "residue", str(error), "use an account in zcdp or rdp")
-        return worst
-    if laws and (len(laws) > 1 or laws[0][1] != 1):
-        cannot(leaf, "residue", "it is several releases", "compose its parts, so that each is charged")
-    return laws[0][0] if laws else None
+        return options
 
 
 def _worst_case(leaf: Event) -> Law | None:

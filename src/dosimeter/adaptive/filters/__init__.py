@@ -21,6 +21,7 @@ from dosimeter.adaptive.filters.sums import read, texts
 from dosimeter.adaptive.filters.weighted import WeightedRDPFilter
 from dosimeter.adaptive.filters.zcdp import ZCDPFilter, ZCDPState
 from dosimeter.adaptive.residue.gaussian_filter import ResidueFilter, ResidueState
+from dosimeter.adaptive.residue.plan_filter import PlanResidueFilter, PlanResidueState
 from dosimeter.errors import InputError
 from dosimeter.exact import show
 from dosimeter.notions import Loss
@@ -37,9 +38,18 @@ AnyFilter: TypeAlias = (
     | GDPFilter
     | RogersFilter
     | ResidueFilter
+    | PlanResidueFilter
 )
 AnyState: TypeAlias = (
-    PureState | BasicState | SquaresState | ZCDPState | RDPState | GDPState | RogersState | ResidueState
+    PureState
+    | BasicState
+    | SquaresState
+    | ZCDPState
+    | RDPState
+    | GDPState
+    | RogersState
+    | ResidueState
+    | PlanResidueState
 )
 
 FILTERS: Final[dict[str, type[AnyFilter]]] = {
@@ -56,6 +66,7 @@ FILTERS: Final[dict[str, type[AnyFilter]]] = {
         PublishedApproxFilter,
         RogersFilter,
         ResidueFilter,
+        PlanResidueFilter,
     )
 }
 DEFAULT_KIND: Final = ApproxFilter.kind
@@ -71,6 +82,7 @@ FILTER_KINDS: Final[dict[str, str]] = {
     "rdp_weighted": "(epsilon, delta) from several Renyi orders, one of which must hold; each owns a share of delta",
     "approx_published": "(epsilon, delta) by the published advanced-composition filter; admits less than approx",
     "residue": "(epsilon, delta) paid from one Gaussian pair by each mechanism's whole privacy profile; admits most",
+    "residue_plan": "(epsilon, delta) of a plan declared in advance, which may be left at any time; best for training",
     "rogers": "the first advanced-composition filter (2016), for comparison only",
 }
 
@@ -93,6 +105,8 @@ def filter_from_json(data: object) -> AnyFilter:
     if not isinstance(kind, str) or kind not in FILTERS:
         got = show(kind) if isinstance(data, dict) else type(data).__name__
         raise InputError(f"filter kind={got} is unknown; this version has: {', '.join(FILTERS)}")
+    if kind == PlanResidueFilter.kind:
+        return PlanResidueFilter.from_json(data)
     built: AnyFilter = read(kind, FILTERS[kind], data)
     return built
 
@@ -127,6 +141,8 @@ __all__ = [
     "GDPFilter",
     "GDPState",
     "OpenChild",
+    "PlanResidueFilter",
+    "PlanResidueState",
     "PublishedApproxFilter",
     "PureFilter",
     "PureState",

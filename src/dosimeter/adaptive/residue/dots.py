@@ -8,21 +8,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
 from dosimeter.errors import NoGuaranteeError
-from dosimeter.pld.laws.law import Direction, Law
+from dosimeter.pld.laws.law import Direction, Law, Reals
 from dosimeter.pld.laws.parts import UNIT
-
-if TYPE_CHECKING:
-    pass
 
 _FINE: Final = 16  # grid points per standard deviation of the loss
 _WIDE: Final = 8  # standard deviations on either side that get the fine grid
 _GROWTH: Final = 16  # the tails' grid is so much coarser
 _LONGEST: Final = 1 << 21  # steps from one end of a law to the other
+Whole: TypeAlias = np.ndarray[tuple[int], np.dtype[np.int64]]
 _LEFT_OUT: Final = 1e-14  # P-mass below the first point, which is moved up to it
 
 
@@ -49,17 +47,47 @@ def dots(law: Law, direction: Direction, cut: float) -> Dots:
     Raises:
         NoGuaranteeError: the losses reach too far for a grid.
     """
-    low, high, deviation = _extent(law, direction, cut)
-    step = _step(deviation)
+    low, high, deviation = extent(law, direction, cut)
+    step = three_bits(deviation / _FINE)
     first, last = math.floor(low / step), math.ceil(high / step)
     if max(last - first, last, -first) > _LONGEST:
         raise NoGuaranteeError(f"the losses of a {law.kind} law reach too far, from {low:.3g} to {high:.3g}")
     index = _grid(first, last)
-    points = step * index
+    held = spread(law, direction, index, step)
+    kept = held.masses > 0
+    return Dots(
+        step,
+        tuple(index[kept].tolist()),
+        tuple(held.masses[kept].tolist()),
+        held.shift,
+        held.infinite,
+        deviation,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """P-masses that points hold after the cells between them were spread onto them, each rounded up.
+
+    The divergence of these masses, with every loss larger by `shift`, is nowhere below that of the law.
+    """
+
+    masses: Reals
+    infinite: float
+    shift: float
+
+
+def spread(law: Law, direction: Direction, index: Whole, step: float) -> Held:
+    """Connect the dots: what lies between two points goes to both so that its P-mass and its Q-mass stay the same.
+
+    What lies left of the first point moves up to it; what lies right of the last one counts as infinite.
+    """
+    points = step * index.astype(np.float64)
     masses = law.masses(direction, np.concatenate([[-math.inf], points, [math.inf]]))
     log_p, log_q = masses.log_p, masses.log_q
     size_p, size_q = (np.maximum(1.0, np.abs(np.where(np.isfinite(x), x, 0.0))) for x in (log_p, log_q))
-    mass = np.exp(log_p + (masses.error + 4 * UNIT) * size_p) * (1 + 4 * UNIT)
+    relative = (masses.error + 8 * UNIT) * size_p
+    mass = np.exp(log_p + relative)
     inner = slice(1, -1)
     width = np.diff(points)
     with np.errstate(invalid="ignore"):
@@ -73,24 +101,16 @@ def dots(law: Law, direction: Direction, cut: float) -> Dots:
     held[:-1] += mass[inner] * (1 - right * (1 - 32 * UNIT))
     held[1:] += mass[inner] * right
     dropped = sum(part.spread.cut for part in law.parts(direction, 0.0))
-    kept = held > 0
-    return Dots(
-        step,
-        tuple(index[kept].tolist()),
-        tuple((held[kept] * (1 + 8 * UNIT)).tolist()),
-        shift,
-        (float(mass[-1]) + dropped) * (1 + 8 * UNIT),
-        deviation,
-    )
+    return Held(held * (1 + 8 * UNIT), (float(mass[-1]) + dropped) * (1 + 8 * UNIT), shift)
 
 
-def _step(deviation: float) -> float:
-    """A step of three binary digits, so that it is the same wherever it is computed."""
-    mantissa, exponent = math.frexp(deviation / _FINE)
+def three_bits(value: float) -> float:
+    """A double of three binary digits, not above a positive value: the same wherever it is computed."""
+    mantissa, exponent = math.frexp(value)
     return math.ldexp(math.floor(mantissa * 8) / 8, exponent)
 
 
-def _grid(first: int, last: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _grid(first: int, last: int) -> Whole:
     """Every whole number near zero, every so many further out."""
     fine = _FINE * _WIDE
     left, right = max(first, -fine), min(last, fine)
@@ -99,7 +119,7 @@ def _grid(first: int, last: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     return np.concatenate([*outside, np.arange(left, right + 1), *beyond])
 
 
-def _extent(law: Law, direction: Direction, cut: float) -> tuple[float, float, float]:
+def extent(law: Law, direction: Direction, cut: float) -> tuple[float, float, float]:
     """Where the law's P-mass lies, and the standard deviation of its finite losses; estimates that only cost."""
     bottom, top = law.support(direction)
     edges = np.concatenate([-np.geomspace(1e4, 1e-9, 800), [0.0], np.geomspace(1e-9, 1e4, 800)])

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, final
 
 from dosimeter.adaptive.filters.intrinsic import ClockedState
 from dosimeter.adaptive.filters.sums import left
-from dosimeter.adaptive.residue.prices import RULE, gaussian_price
+from dosimeter.adaptive.residue.clock import rho_of
+from dosimeter.adaptive.residue.prices import RULE, gaussian_price, gaussian_proves, quantised
 from dosimeter.adaptive.residue.profile_filter import QUERIES, ProfileFilter, read_queries, read_rule, read_slack
 from dosimeter.enclosure import ball, down, enclose
 from dosimeter.exact import ONE, ZERO, Number, add_up, amount, multiply_down, sqrt_down, sqrt_up, subtract_down
@@ -81,9 +82,16 @@ class ResidueFilter(ProfileFilter[ResidueState]):
         object.__setattr__(self, "rule", read_rule(self.rule))
         object.__setattr__(self, "capacity", largest_gaussian(self.epsilon, self.delta, self.slack))
 
-    def price(self, law: Law, share: Decimal) -> ResiduePrice:
-        """What one run of a law costs."""
-        return gaussian_price(law, share)
+    def price(self, law: Law, share: Decimal, count: int = 1) -> ResiduePrice:
+        """What runs of a law cost, each at what is left then."""
+        return gaussian_price(law, share, self.capacity).repeat(count)
+
+    def proves(self, law: Law, count: int, stored: ResiduePrice) -> bool:
+        """Whether every row of a stored list for `count` runs of a law satisfies the rule with the slack it takes."""
+        if stored.counts != (Decimal(count),) or stored.rhos[0] < quantised(rho_of(law)):
+            return False
+        offers = stored.offers_of(0)
+        return all(at == 0 and gaussian_proves(law, rows, stored.deltas[0]) for at, rows in offers)
 
     def start(self) -> ResidueState:
         """Nothing spent."""

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final
 
 from dosimeter.adaptive.residue.centre import Centred, charge_at, whole_charge
 from dosimeter.adaptive.residue.clock import rho_of
-from dosimeter.adaptive.residue.general import general_rows
+from dosimeter.adaptive.residue.general import Proof, general_rows
 from dosimeter.errors import NoGuaranteeError
-from dosimeter.exact import LARGEST, ONE, ZERO, fraction_up
+from dosimeter.exact import LARGEST, ONE, ZERO, fraction_up, subtract_down
 from dosimeter.notions.residue import QUANTUM, ResiduePrice
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _SMALLEST: Final = Decimal(1).scaleb(-QUANTUM)
 
 
 @lru_cache(maxsize=4096)
-def gaussian_price(law: Law, share: Decimal) -> ResiduePrice:
+def gaussian_price(law: Law, share: Decimal, most: Decimal | None = None) -> ResiduePrice:
     """What one run of a law costs a budget of the Gaussian family.
 
     Guarantee: each row satisfies the admission rule of the residue filter in both directions, at its level and above.
@@ -45,22 +45,44 @@ def gaussian_price(law: Law, share: Decimal) -> ResiduePrice:
     Args:
         law: a dominating pair.
         share: the slack that one run may take where the law needs any, in [0, 1).
+        most: the whole budget, if it is known: no row speaks of more.
 
     Raises:
         NoGuaranteeError: no charge could be proven.
     """
+    if closed := closed_price(law):
+        return closed
+    rows, delta = general_rows(law, share, most)
+    return single(law, rows, delta)
+
+
+def closed_price(law: Law) -> ResiduePrice | None:
+    """The list of a law whose charges have a closed form; None for others."""
     from dosimeter.pld.laws.law import Direction
 
     revealed = fraction_up(max(law.infinite(direction) for direction in Direction))
-    shape = shape_of(law)
     if law.gaussian is not None:
         return single(law, [(quantised(fraction_up(law.gaussian)),) * 2], revealed)
-    if shape is not None:
+    if (shape := shape_of(law)) is not None:
         return single(law, centred_rows(shape), revealed)
-    if is_trivial(law):
-        return single(law, [(ZERO, ZERO)], revealed)
-    rows, delta = general_rows(law, share)
-    return single(law, rows, delta)
+    return zero_price(law)
+
+
+def gaussian_proves(law: Law, rows: Sequence[tuple[Decimal, Decimal]], delta: Decimal) -> bool:
+    """Whether every level and charge satisfies the rule with so much slack, by whatever route they were found."""
+    from dosimeter.pld.laws.law import Direction
+
+    if closed := closed_price(law):
+        own = list(zip(closed.levels, closed.charges, strict=True))
+        return delta >= closed.deltas[0] and all(
+            any(level >= at and charge >= least for at, least in own) for level, charge in rows
+        )
+    revealed = fraction_up(max(law.infinite(direction) for direction in Direction))
+    try:
+        proof = Proof.of(law, subtract_down(delta, revealed))
+        return all(proof.holds(level, charge, 0.0) for level, charge in rows)
+    except NoGuaranteeError:
+        return False
 
 
 def shape_of(law: Law) -> Centred | None:
@@ -79,11 +101,13 @@ def shape_of(law: Law) -> Centred | None:
     return None
 
 
-def is_trivial(law: Law) -> bool:
-    """Whether nothing is revealed outside of failures."""
+def zero_price(law: Law) -> ResiduePrice | None:
+    """The list of a law that reveals nothing outside of failures: it takes slack only."""
     from dosimeter.pld.laws.response import ResponseLaw
 
-    return isinstance(law, ResponseLaw) and not law.epsilon
+    if isinstance(law, ResponseLaw) and not law.epsilon:
+        return single(law, [(ZERO, ZERO)], fraction_up(law.delta))
+    return None
 
 
 @lru_cache(maxsize=4096)

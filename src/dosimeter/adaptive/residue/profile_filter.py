@@ -11,7 +11,7 @@ from dosimeter.adaptive.filters.sums import SumFilter, left, texts
 from dosimeter.adaptive.residue.folding import charges
 from dosimeter.adaptive.residue.prices import RULE
 from dosimeter.errors import InputError, NotionError
-from dosimeter.exact import add_up, amount, divide_down, multiply_down, multiply_up, show
+from dosimeter.exact import add_up, amount, divide_down, multiply_down, multiply_up, show, to_decimal
 from dosimeter.exact import count as read_count
 from dosimeter.notions import Loss
 from dosimeter.notions.residue import Digest, ResiduePrice
@@ -48,8 +48,15 @@ class ProfileFilter(SumFilter[State, ResiduePrice]):
         return divide_down(self.slack, self.queries)
 
     @abc.abstractmethod
-    def price(self, law: Law, share: Decimal) -> ResiduePrice:
-        """What one run of a law costs, as a list; it may take `share` of the slack if it needs any."""
+    def price(self, law: Law, share: Decimal, count: int = 1) -> ResiduePrice:
+        """What `count` runs of a law cost, as a list; each may take `share` of the slack if it needs any."""
+
+    @abc.abstractmethod
+    def proves(self, law: Law, count: int, stored: ResiduePrice) -> bool:
+        """Whether every row of a stored list for `count` runs of a law satisfies the rule with the slack it takes.
+
+        This asks less than that the same list is computed again: floating point may differ between machines.
+        """
 
     @abc.abstractmethod
     def rest(self, state: State) -> list[int]:
@@ -137,7 +144,8 @@ def read_slack(value: object, delta: Decimal) -> Decimal:
 
 def read_queries(value: object) -> Decimal:
     """Read a planned number of queries, 1 to 1e9."""
-    whole = int(value) if isinstance(value, Decimal) and value == value.to_integral_value() else value
+    number = value if isinstance(value, bool) else to_decimal(value, "queries")  # type: ignore[arg-type]
+    whole = int(number) if number == int(number) else value
     return Decimal(read_count(whole, "queries"))
 
 

@@ -7,18 +7,21 @@ Gaussian density. So the rule holds from the first grid point to the last if it 
 beyond the last one the left side, which falls, must be within the slack. For s >= 0 in both directions this proves it
 for all s: D(-s) in one direction is e^-s times D(s) in the other.
 
-Every number is a float with a bound of its error, and the bounds are counted against the charge.
+The left side is (1 - e^s)+, averaged by two sums, plus what h_(b-c) adds to it, averaged by a Fourier transform: that
+part is small on both sides of zero, and so is its error. Every number is a float with a bound of its error, and the
+bounds are counted against the charge.
 """
 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from dosimeter.adaptive.residue.mills import density, mills
 from dosimeter.pld.laws.parts import UNIT
-from dosimeter.pld.laws.spread import log_tail
 
 if TYPE_CHECKING:
     from dosimeter.adaptive.residue.dots import Dots
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
 _REACH: Final = 9.0  # standard deviations of the Gaussian pair that the grid goes beyond the law's own reach
 _LONGEST: Final = 1 << 21
+_SMALL: Final = 1 / 64  # a transform whose error is a larger share of the slack is not worth its speed
 
 
 def excess(points: Dots, level: float, charge: float, slack: float) -> float:
@@ -42,48 +46,105 @@ def excess(points: Dots, level: float, charge: float, slack: float) -> float:
     step, index = points.step, np.array(points.index)
     far = max(points.index[-1] * step, 0.0) + _REACH * math.sqrt(level) + level / 2
     last = math.ceil(far / step) + 1
-    low, high = -int(index[-1]), last - int(index[0])
-    if high - low > _LONGEST:
+    if last + int(index[-1] - index[0]) > _LONGEST:
         return math.inf
-    table = gaussian_above(rest, step * np.arange(low, high + 1, dtype=np.float64) - points.shift)
-    left = np.zeros(last + 1)
-    for j, mass in zip(index.tolist(), points.masses, strict=True):
-        left += mass * table[-j - low : -j - low + last + 1]
-    left = (left + points.infinite) * (1 + (len(index) + 8) * UNIT)
-    at = step * np.arange(last + 1, dtype=np.float64)
-    right = gaussian_below(own, at) - _gap(own, at, step)
+    right = _right(own, step, last)
+    left = _together(points, index, rest, last, slack)
     return max(float(np.max(left - right)), float(left[-1])) - slack * (1 - 4 * UNIT)
+
+
+@lru_cache(maxsize=8)
+def _right(own: float, step: float, last: int) -> Reals:
+    """h_b at the first `last` + 1 grid points from zero on, rounded down, less its gap."""
+    at = step * np.arange(last + 1, dtype=np.float64)
+    return gaussian_below(own, at) - _gap(own, at, step)
+
+
+def _together(points: Dots, index: Reals, rest: float, last: int, slack: float) -> Reals:
+    """The left side at the first `last` + 1 grid points from zero on, rounded up."""
+    step, first = points.step, int(index[0])
+    masses = np.array(points.masses)
+    low, high = -int(index[-1]), last - first
+    table = step * np.arange(low, high + 1, dtype=np.float64) - points.shift
+    added = _above_trivial(rest, table)
+    length = 1 << (len(added) - 1).bit_length()
+    dense = np.zeros(int(index[-1]) - first + 1)
+    dense[index - first] = masses
+    turned = np.fft.rfft(dense, length) * np.fft.rfft(added, length)
+    # each transform is off by `unit` of its input in the 2-norm, each output of the last by `unit` of its mean input
+    unit = 8 * (length.bit_length() + 3) * UNIT * (1 + 1e-9)
+    norms = math.sqrt(float(masses @ masses) * float(added @ added))
+    error = 2 * unit * (norms * (1 + 1e-9) + float(np.abs(turned).sum()) / length)
+    if error <= slack * _SMALL:
+        # outputs that wrap around lie before the first that is wanted
+        smooth = np.fft.irfft(turned, length)[len(dense) - 1 : len(dense) + last]
+    else:
+        smooth, error = np.zeros(last + 1), 0.0
+        for j, mass in zip(index.tolist(), points.masses, strict=True):
+            smooth += mass * added[-j - low : -j - low + last + 1]
+        smooth *= 1 + (len(index) + 8) * UNIT
+    left: Reals = smooth + error + _trivial(dense, first, step, points.shift, last, len(index)) + points.infinite
+    return left * (1 + 8 * UNIT)
+
+
+def _trivial(dense: Reals, first: int, step: float, shift: float, last: int, terms: int) -> Reals:
+    """The sum of masses times (1 - e^(s - loss))+ at the grid points from zero on, rounded up."""
+    start = max(0, -first)  # losses from zero on
+    losses = step * np.arange(first + start, first + len(dense), dtype=np.float64) + shift
+    kept = dense[start:]
+    mass = np.cumsum(kept[::-1])[::-1]
+    weighted = np.cumsum((kept * np.exp(-losses))[::-1])[::-1]
+    place = np.arange(min(last + 1, first + len(dense)))
+    above = np.maximum(place - first - start, 0)
+    growth = np.exp(np.minimum(step * place, 700.0))
+    result = np.zeros(last + 1)
+    result[: len(place)] = np.maximum(mass[above] - growth * weighted[above], 0.0)
+    result[: len(place)] += (2 * terms + 32) * UNIT * mass[above]
+    return result
 
 
 def gaussian_above(b: float, s: Reals) -> Reals:
     """h_b at these points, rounded up."""
+    trivial: Reals = np.maximum(-np.expm1(s), 0.0) * (1 + 8 * UNIT)
     if b <= 0:
-        trivial: Reals = np.maximum(-np.expm1(s), 0.0) * (1 + 8 * UNIT) + UNIT
         return trivial
-    value, error = _gaussian(b, s)
-    result: Reals = np.clip(value + error, 0.0, 1.0)
+    result: Reals = np.minimum(trivial + _above_trivial(b, s), 1.0)
     return result
 
 
 def gaussian_below(b: float, s: Reals) -> Reals:
     """h_b at these points, rounded down."""
-    value, error = _gaussian(b, s)
-    result: Reals = np.maximum(value - error, 0.0)
+    value, error = _difference(b, s)
+    trivial = np.maximum(-np.expm1(s), 0.0) * (1 - 8 * UNIT)
+    result: Reals = trivial + np.maximum(value - error, 0.0)
     return result
 
 
-def _gaussian(b: float, s: Reals) -> tuple[Reals, Reals]:
-    """P(N > s/mu - mu/2) - e^s P(N > s/mu + mu/2), and a bound of the error of floating point.
+def _above_trivial(b: float, s: Reals) -> Reals:
+    """h_b - (1 - e^s)+ at these points, rounded up."""
+    value, error = _difference(b, s)
+    result: Reals = np.clip(value + error, 0.0, 1.0)
+    return result
 
-    An argument that is off by k units of itself moves a tail above zero by at most k (x^2 + 1) units of the tail, and
-    one below zero by at most k / 4 units of one. Arguments are off by a few units, and logarithms by their size.
+
+def _difference(b: float, s: Reals) -> tuple[Reals, Reals]:
+    """h_b - (1 - e^s)+ at these points, and a bound of the error of floating point.
+
+    With x = s/mu - mu/2, y = x + mu and Mills' ratio m, e^s density(y) = density(x), so that h_b is
+    density(x) (m(x) - m(y)) where x >= 0 and 1 - density(x) (m(-x) + m(y)) where x < 0 <= y; where y < 0 it is
+    1 - e^s + density(x) (m(-y) - m(-x)). Arguments are off by at most four units of A = |s|/mu + mu; that moves a
+    density by 4 A^2 + A^2 units of itself and a ratio by 4 A units. In the middle the two numbers of size one that are
+    subtracted add units of their own.
     """
     mu = math.sqrt(b)
     x, y = s / mu - mu / 2, s / mu + mu / 2
-    first, second = np.exp(log_tail(x)), np.exp(np.minimum(s + log_tail(y), 0.0))
-    value: Reals = first - second
-    beyond_x, beyond_y = np.square(np.maximum(x, 0.0)), np.square(np.maximum(y, 0.0))
-    error: Reals = 16 * UNIT * ((beyond_x + 8) * first + (beyond_y + np.abs(s) + 8) * second) + 1e-300
+    phi, at_x, at_y = density(x), mills(np.abs(x)), mills(np.abs(y))
+    middle = (x < 0) & (y >= 0)
+    value = phi * np.where(middle, 0.0, np.abs(at_x - at_y))
+    value = np.where(middle, np.where(s < 0, np.exp(np.minimum(s, 0.0)), 1.0) - phi * (at_x + at_y), value)
+    size = np.abs(s) / mu + mu
+    error: Reals = UNIT * phi * (at_x + at_y) * (5 * np.square(size) + 4 * size + 24) + 1e-300
+    error += np.where(middle, 8 * UNIT, 0.0)
     return value, error
 
 
@@ -95,6 +156,12 @@ def _gap(b: float, s: Reals, step: float) -> Reals:
     width squared is g^2 (e^step - 1)^2.
     """
     before = np.maximum(s - step, 0.0)  # of the two cells beside a point the left one has the larger density
-    density = np.exp(-np.square(before - b / 2) / (2 * b)) / math.sqrt(2 * math.pi * b)
-    result: Reals = density * (math.expm1(step) ** 2 / 8 * (1 + 1e-9))
+    likelihood = np.exp(-np.square(before - b / 2) / (2 * b)) / math.sqrt(2 * math.pi * b)
+    result: Reals = likelihood * (math.expm1(step) ** 2 / 8 * (1 + 1e-9))
     return result
+
+
+def estimated(b: float, s: Reals) -> Reals:
+    """h_b at these points, nearly."""
+    trivial: Reals = np.maximum(-np.expm1(s), 0.0)
+    return trivial + _difference(b, s)[0] if b > 0 else trivial
