@@ -1,4 +1,4 @@
-"""Many processes on one file: together they never spend more than there is, and one request is charged once."""
+"""Many processes on one ledger: together they never spend more than there is, and one request is charged once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from tests.crash.children import Child, Gate
 from tests.ledger.ledger_world import ask, open_account, spent
 
 from dosimeter.ledger import Ledger, RefusedRequest, Replayed, Reserved
-from dosimeter.stores import SQLiteStore
+from dosimeter.stores import SQLiteStore, open_store
+from dosimeter.stores.sql.postgresql_url import is_url
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork"),
@@ -25,12 +26,23 @@ HERE = Path(__file__).parent
 MANY = 50
 
 
-def together(file: Path, count: int, work: Callable[[Ledger, int], str]) -> list[str]:
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where an empty ledger lies."""
+    return str(tmp_path / "ledger.db") if request.param == "sqlite" else request.getfixturevalue("postgresql_url")
+
+
+def on(place: str) -> str:
+    """The store, for the count of trials."""
+    return "PostgreSQL" if is_url(place) else "SQLite"
+
+
+def together(file: str, count: int, work: Callable[[Ledger, int], str]) -> list[str]:
     """Run `work` in `count` processes that start when every one of them has opened the store; what each said."""
     gate = Gate()
 
     def child(say: Callable[[str], None], number: int) -> None:
-        ledger = Ledger(SQLiteStore(file, wait_seconds_max=60))
+        ledger = Ledger(open_store(file, wait_seconds_max=60))
         gate.wait_here()
         say(work(ledger, number))
 
@@ -46,14 +58,13 @@ def together(file: Path, count: int, work: Callable[[Ledger, int], str]) -> list
 
 
 @pytest.mark.parametrize("attempt", range(4))
-def test_fifty_processes_share_ten_tenths(tmp_path: Path, trials: Counter[str], attempt: int) -> None:
+def test_fifty_processes_share_ten_tenths(place: str, trials: Counter[str], attempt: int) -> None:
     """Each asks 0.1 of 1.0 at the same moment: exactly ten are admitted, and 1.0 is spent."""
-    file = tmp_path / "ledger.db"
-    account = open_account(Ledger(SQLiteStore(file)))
-    said = together(file, MANY, lambda ledger, n: type(ledger.reserve(account, ask(f"q{n}"))).__name__)
-    trials["fifty processes at once"] += 1
+    account = open_account(Ledger(open_store(place)))
+    said = together(place, MANY, lambda ledger, n: type(ledger.reserve(account, ask(f"q{n}"))).__name__)
+    trials[f"fifty processes at once ({on(place)})"] += 1
     assert Counter(said) == {Reserved.__name__: 10, RefusedRequest.__name__: 40}
-    ledger = Ledger(SQLiteStore(file))
+    ledger = Ledger(open_store(place))
     assert spent(ledger, account) == "1"
     assert ledger.audit(account).ok
 
@@ -79,20 +90,19 @@ def test_fifty_processes_open_and_make_the_ledger_itself(tmp_path: Path, trials:
     assert ledger.audit(ledger.accounts()[0]).ok
 
 
-def test_simultaneous_retries_in_many_processes_charge_once_and_agree(tmp_path: Path, trials: Counter[str]) -> None:
+def test_simultaneous_retries_in_many_processes_charge_once_and_agree(place: str, trials: Counter[str]) -> None:
     """Each draws an answer of its own, all release the one that was settled first."""
-    file = tmp_path / "ledger.db"
-    account = open_account(Ledger(SQLiteStore(file)))
+    account = open_account(Ledger(open_store(place)))
 
     def attempt(ledger: Ledger, number: int) -> str:
         outcome = ledger.reserve(account, ask("the same", "0.7"))
         answer = outcome.answer if isinstance(outcome, Replayed) else ledger.settle(outcome, number).answer
         return str(answer)
 
-    said = together(file, MANY, attempt)
-    trials["fifty processes retry one request"] += 1
+    said = together(place, MANY, attempt)
+    trials[f"fifty processes retry one request ({on(place)})"] += 1
     assert len(set(said)) == 1
-    ledger = Ledger(SQLiteStore(file))
+    ledger = Ledger(open_store(place))
     assert spent(ledger, account) == "0.7"
     assert len(ledger.statement(account).entries) == 1
     assert ledger.audit(account).ok
@@ -152,7 +162,8 @@ SPAWNED = """
 import sys
 sys.path[:0] = [{helpers!r}]
 from tests.ledger.ledger_world import *
-from dosimeter.stores import SQLiteStore
+from dosimeter.stores import SQLiteStore, open_store
+from dosimeter.stores.sql.postgresql_url import is_url
 ledger = Ledger(SQLiteStore({file!r}))
 print(sum(isinstance(ledger.reserve(open_account(ledger), ask(f"{number}-{{i}}")), Reserved) for i in range(4)))
 """
