@@ -10,6 +10,7 @@ import typer
 
 from dosimeter.cli import options as o
 from dosimeter.cli.base import app
+from dosimeter.cli.blocks import audit_blocks, split_from_words
 from dosimeter.cli.output import emit, speaks_plainly, table, write
 from dosimeter.exact import brief_up
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from dosimeter.session import Session
 
 HEAD: Final = re.compile("[0-9a-f]{64}")
+BLOCK: Final = "block"  # the term of an account that pays for one block of another account's data
 
 
 @app.command("open")
@@ -35,6 +37,17 @@ def open_account(  # noqa: PLR0917 - one parameter per option
         str | None,
         typer.Option("--filter", help="A kind of filter, or a .json file that holds one; see `dosimeter advise`."),
     ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(help="A plan file: its own steps cost their tight price, and it may be left (residue_plan)."),
+    ] = None,
+    reserve: Annotated[str | None, typer.Option(help="With --plan: mu squared kept for other questions.")] = None,
+    slack: Annotated[
+        str | None, typer.Option(help="Of residue filters: the part of delta for tails and failures.")
+    ] = None,
+    queries: Annotated[
+        str | None, typer.Option(help="Of residue filters: how many queries the slack should last for.")
+    ] = None,
     user: Annotated[str | None, typer.Option(help="Column that identifies a person; without it a row is one.")] = None,
     max_contributions: Annotated[int, typer.Option(help="Rows of one person that one query may use.")] = 1,
     relation: Annotated[str, typer.Option(help="add_remove, replace_one or zero_out.")] = "add_remove",
@@ -46,6 +59,15 @@ def open_account(  # noqa: PLR0917 - one parameter per option
     ] = None,
     table: o.Table = None,
     opened_by: Annotated[str | None, typer.Option("--by", help="Who opens it; your login name when left out.")] = None,
+    split_by: Annotated[
+        str | None, typer.Option(help="For data that grows: the column that splits it in blocks.")
+    ] = None,
+    every: Annotated[str | None, typer.Option(help="A block per day, week, month or year of that column.")] = None,
+    start: Annotated[str | None, typer.Option(help="With --every: the first day, as in 2026-01-01.")] = None,
+    block: Annotated[list[str] | None, typer.Option(help="Or a value of that column per block; repeatable.")] = None,
+    blocks_per_person: Annotated[
+        int | None, typer.Option(help="Blocks that may hold rows of one person, if you can vouch for it.")
+    ] = None,
     ledger: o.LedgerPath = o.DEFAULT_LEDGER,
     as_json: o.AsJson = False,
 ) -> None:
@@ -53,16 +75,19 @@ def open_account(  # noqa: PLR0917 - one parameter per option
 
     The account belongs to the data: another path, copy or process finds the same one, with what was spent spent.
 
+    For many small questions `--filter residue` admits most, for private training `--plan`; `dosimeter advise` compares.
+
     Example: dosimeter open people.csv --epsilon 1 --delta 1e-6 --user person_id --max-contributions 5
     """
     import dosimeter
 
     given = {"epsilon": epsilon, "delta": delta, "rho": rho, "mu": mu, "declared_delta": declared_delta}
     budget: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    if kind is not None:
+    shares = {"plan": None if plan is None else str(plan), "reserve": reserve, "slack": slack, "queries": queries}
+    if kind is not None or any(value is not None for value in shares.values()):
         from dosimeter.cli.rules import filter_from_words
 
-        budget = {"filter": filter_from_words(kind, budget)}
+        budget = {"filter": filter_from_words(kind or ("residue" if plan is None else "residue_plan"), budget | shares)}
     session = dosimeter.open(
         data,
         **budget,
@@ -73,6 +98,7 @@ def open_account(  # noqa: PLR0917 - one parameter per option
         name=name,
         table=table,
         opened_by=opened_by,
+        split=split_from_words(split_by, every, start, block, blocks_per_person),
         ledger=ledger,
     )
     _show_account(session, as_json)
@@ -85,7 +111,7 @@ def accounts(ledger: o.LedgerPath = o.DEFAULT_LEDGER, read_only: o.ReadOnly = Fa
     from dosimeter.session.words import left_in_words
 
     book = _ledger(ledger, read_only=read_only)
-    found = [(account, book.balance(account)) for account in book.accounts()]
+    found = [(account, book.balance(account)) for account in book.accounts() if BLOCK not in account.terms]
     if as_json:
         emit([{**account.to_json(), "remaining": balance.remaining} for account, balance in found])
         return
@@ -194,7 +220,11 @@ def audit(
 
         audit_checkpoint(book, account, against, public_key, as_json=as_json)
         return
-    report = book.audit(_account(book, account), known_head=against)
+    chosen = _account(book, account)
+    if against is None and "split" in chosen.terms:
+        audit_blocks(book, chosen, as_json=as_json)
+        return
+    report = book.audit(chosen, known_head=against)
     if as_json:
         emit(report.to_json())
     else:
@@ -287,10 +317,10 @@ def _account(book: Ledger, wanted: str | None) -> Account:
     from dosimeter.errors import AccountNotFound
     from dosimeter.exact import show
 
-    found = [a for a in book.accounts() if wanted is None or wanted in (a.id, a.name)]
+    found = [a for a in book.accounts() if wanted in (a.id, a.name) or (wanted is None and BLOCK not in a.terms)]
     if len(found) == 1:
         return found[0]
-    known = ", ".join(f"{a.name} ({a.id})" for a in book.accounts()) or "none"
+    known = ", ".join(f"{a.name} ({a.id})" for a in book.accounts() if BLOCK not in a.terms) or "none"
     what = "no account" if not found else f"{len(found)} accounts"
     asked = "" if wanted is None else f" called {show(wanted)}"
     raise AccountNotFound(f"this ledger has {what}{asked}; choose one with --account: {known}")
@@ -324,7 +354,7 @@ def _reading(reading: Any) -> dict[str, Any]:
 
 
 def _show_account(session: Session, as_json: bool) -> None:
-    balance = session.balance()
+    balance = session.ledger.balance(session.account)
     if as_json:
         emit({**session.account.to_json(), "spent": balance.spent, "remaining": balance.remaining})
         return

@@ -8,6 +8,7 @@ import typer
 
 from dosimeter.cli import options as o
 from dosimeter.cli.base import app
+from dosimeter.cli.blocks import Blocks, named_blocks
 from dosimeter.cli.output import emit, speaks_plainly
 from dosimeter.cli.question import Words, build
 from dosimeter.notions.words import in_words
@@ -37,6 +38,7 @@ def ask(  # noqa: PLR0917 - one parameter per option
     confidence: o.Confidence = "0.95",
     step: o.Step = None,
     request: o.RequestName = None,
+    blocks: Blocks = None,
     name: o.Name = None,
     table: o.Table = None,
     ledger: o.LedgerPath = o.DEFAULT_LEDGER,
@@ -50,7 +52,7 @@ def ask(  # noqa: PLR0917 - one parameter per option
     """
     session = _session(data, ledger, name, table)
     words = Words(aggregate, column, lower, upper, edges, where, by, max_groups, max_rows_per_group)
-    price = _price(epsilon, delta, rho, mu, within, confidence, step)
+    price = _price(epsilon, delta, rho, mu, within, confidence, step) | named_blocks(session, blocks)
     answer = session.ask(build(session.schema, words), request=request, **price)
     if as_json:
         emit(answer.to_json())
@@ -83,6 +85,7 @@ def quote(  # noqa: PLR0917 - one parameter per option
     within: o.Within = None,
     confidence: o.Confidence = "0.95",
     step: o.Step = None,
+    blocks: Blocks = None,
     name: o.Name = None,
     table: o.Table = None,
     ledger: o.LedgerPath = o.DEFAULT_LEDGER,
@@ -96,7 +99,7 @@ def quote(  # noqa: PLR0917 - one parameter per option
 
     session = _session(data, ledger, name, table)
     words = Words(aggregate, column, lower, upper, edges, where, by, max_groups, max_rows_per_group)
-    price = _price(epsilon, delta, rho, mu, within, confidence, step)
+    price = _price(epsilon, delta, rho, mu, within, confidence, step) | named_blocks(session, blocks)
     query = build(session.schema, words)
     plan, quoted = session.plan(query, **price), session.quote(query, **price)
     if as_json:
