@@ -134,8 +134,8 @@ def test_a_kind_in_words_is_that_kind_or_says_what_it_needs(kind: str) -> None:
     given = {"pure": {"epsilon": "1"}, "zcdp": {"rho": "0.1"}, "gdp": {"mu": "0.5"}}.get(
         kind, {"epsilon": "1", "delta": "1e-6"}
     )
-    if kind in {"rdp", "rdp_curve", "rdp_weighted"}:
-        with pytest.raises(InputError, match=r"file|does not belong"):
+    if kind in {"rdp", "rdp_curve", "rdp_weighted", "menu", "residue_plan"}:
+        with pytest.raises(InputError, match=r"file|does not belong|needs --plan"):
             filter_from_words(kind, given)
         return
     filter_ = filter_from_words(kind, given)

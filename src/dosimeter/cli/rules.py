@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dosimeter.adaptive.filters import AnyFilter
 
 NUMBERS: Final[tuple[str, ...]] = ("epsilon", "delta", "rho", "mu", "declared_delta")
+SHARES: Final[tuple[str, ...]] = ("slack", "queries", "reserve")
 MAX_BYTES: Final = 4_000_000
 
 
@@ -24,7 +25,7 @@ def filter_from_words(word: str, given: Mapping[str, str | None]) -> AnyFilter:
 
     Args:
         word: a kind, such as "residue", or the path of a .json file that holds a filter.
-        given: the numbers of the budget by option; None where an option was left out.
+        given: the numbers of the budget, and the plan's file, by option; None where an option was left out.
 
     Raises:
         InputError: the kind is unknown, a number is missing or does not belong to it, or the file holds no filter.
@@ -36,11 +37,13 @@ def filter_from_words(word: str, given: Mapping[str, str | None]) -> AnyFilter:
         if numbers:
             raise InputError(f"{word} holds the whole budget; leave {_option(next(iter(numbers)))} out")
         return _from_file(Path(word))
+    if word == "residue_plan":
+        return _planned(numbers)
     if word not in FILTERS:
         raise InputError(f"--filter {show(word)} is unknown; use a .json file or one of: {', '.join(FILTERS)}")
     built: Any = FILTERS[word]
     own = [field for field in fields(built) if field.init]
-    names = [field.name for field in own if field.name in NUMBERS]
+    names = [field.name for field in own if field.name in NUMBERS + SHARES]
     if extra := [name for name in numbers if name not in names]:
         has = " and ".join(_option(name) for name in names)
         raise InputError(f"{_option(extra[0])} does not belong to a filter of kind {word}, which has {has}")
@@ -66,6 +69,25 @@ def words_of(filter_: AnyFilter) -> dict[str, str] | None:
     except InputError:
         return None
     return given if same else None
+
+
+def _planned(numbers: dict[str, str]) -> AnyFilter:
+    """A plan's filter; its least epsilon where none was given."""
+    from dosimeter.adaptive.filters import PlanResidueFilter
+    from dosimeter.interop.planfile import load_plan
+
+    if extra := sorted(set(numbers) - {"plan", "epsilon", "delta", *SHARES}):
+        raise InputError(
+            f"{_option(extra[0])} does not belong to a filter of kind residue_plan, which has --plan, --epsilon, "
+            "--delta, --slack, --queries and --reserve"
+        )
+    if "plan" not in numbers or "delta" not in numbers:
+        raise InputError("a filter of kind residue_plan needs --plan FILE and --delta; --epsilon is found if left out")
+    plan = tuple((step.event, step.count) for step in load_plan(numbers.pop("plan")).steps)
+    rest: dict[str, Any] = {name: value for name, value in numbers.items() if name != "epsilon"}
+    own = {name: value for name, value in rest.items() if name != "queries"}
+    epsilon = numbers.get("epsilon") or PlanResidueFilter.smallest_epsilon(plan, **own)
+    return PlanResidueFilter(plan, epsilon, **rest)  # type: ignore[arg-type]
 
 
 def _option(name: str) -> str:

@@ -57,7 +57,9 @@ def odometers_for(rule: Any) -> tuple[Any, ...]:
     crossing = delta - declared if delta > declared else ODOMETER_DELTA
     if rule.notion == "rdp":
         return (RDPMixtureOdometer(crossing, rule.orders),) if not declared else ()
-    if "rho" in caps:
+    if (whole := getattr(rule, "whole_time", None)) is not None:  # a plan knows what all of it would be
+        end = whole
+    elif "rho" in caps:
         end = multiply_up(caps["rho"], 2)
     elif "mu_squared" in caps:
         end = caps["mu_squared"]

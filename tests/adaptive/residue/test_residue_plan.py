@@ -428,3 +428,17 @@ def test_slack_is_traded_against_charges() -> None:
     assert first == loss_for(OTHER, rule, relation="add_remove", delta="1e-6")
     with pytest.raises(InputError, match="no slack"):
         slack_trade(OTHER, ResidueFilter("4", "1e-5", 0), relation="add_remove")
+
+
+def test_the_largest_plan_fits_and_a_longer_one_does_not() -> None:
+    """A plan in given proportions is as long as the target allows."""
+    plan = ((Laplace(10), 30), (RandomizedResponse("0.05"), 60))
+    rule = PlanResidueFilter.largest(plan, "1", "1e-5")
+    (_, first), (_, second) = rule.plan
+    assert 2 * first - 1 <= second <= 2 * first + 1
+    assert rule.delta_at(1) <= rule.delta
+    with pytest.raises(InputError, match="smallest_epsilon"):
+        PlanResidueFilter(((Laplace(10), first + 1), (RandomizedResponse("0.05"), second + 2)), "1", "1e-5")
+    with pytest.raises(NoGuaranteeError, match="not even one step"):
+        PlanResidueFilter.largest(((Laplace(1), 3),), "0.01", "1e-5")
+    assert rule.whole_time > 0

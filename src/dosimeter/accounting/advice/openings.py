@@ -18,6 +18,7 @@ from dosimeter.adaptive.filters import (
     ApproxFilter,
     BasicFilter,
     GDPFilter,
+    PlanResidueFilter,
     PublishedApproxFilter,
     PureFilter,
     RDPCurveFilter,
@@ -161,6 +162,17 @@ def residue(target: Target, sketch: Sketch) -> ResidueFilter:
     return ResidueFilter(level, delta, ZERO, queries)
 
 
+def residue_plan(target: Target, sketch: Sketch) -> PlanResidueFilter:
+    """The sketch as a plan, as long as the target allows; whoever leaves it pays by profile."""
+    if target.epsilon is None:
+        raise NoGuaranteeError(_FINITE_ORDERS)
+    plan = [(leaf, inner * count) for event, count in sketch.parts for leaf, inner in open_event(event).items()]
+    try:
+        return PlanResidueFilter.largest(plan, target.epsilon, _delta(target))
+    except InputError as error:
+        raise NoGuaranteeError(str(error)) from None
+
+
 def rdp(target: Target, sketch: Sketch) -> RDPFilter:
     """One order, the one at which the sketch takes the smallest part of its budget."""
     declared = _renyi_share(target, sketch)
@@ -275,7 +287,8 @@ OPENINGS: Final[dict[str, Opening]] = {
     "approx_published": approx_published,
     "rogers": rogers,
     "residue": residue,
+    "residue_plan": residue_plan,
 }
 COMPARISON_ONLY: Final = frozenset({"approx_published", "rogers"})
-DECLARED_IN_ADVANCE: Final = frozenset[str]()  # kinds that are best for what was declared when they were opened
+DECLARED_IN_ADVANCE: Final = frozenset({"residue_plan"})  # best for what was declared at opening
 PREFERENCE: Sequence[str] = ("pure", "gdp", "residue", "approx", "zcdp", "basic", "rdp", "rdp_weighted", "rdp_curve")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, final
 
 from dosimeter.adaptive.filters.intrinsic import ClockedState
 from dosimeter.adaptive.filters.sums import left
+from dosimeter.adaptive.residue.clock import rho_of
 from dosimeter.adaptive.residue.gaussian_filter import largest_pure_query
-from dosimeter.adaptive.residue.plan import Runs, plan_from_json, plan_to_json, read_plan
+from dosimeter.adaptive.residue.plan import MOST_STEPS, Runs, plan_from_json, plan_to_json, read_plan
 from dosimeter.adaptive.residue.plan_price import planned_price, proves_unplanned, unplanned_price
 from dosimeter.adaptive.residue.prices import RULE
 from dosimeter.adaptive.residue.profile_filter import ProfileFilter, read_queries, read_rule, read_slack
@@ -164,6 +165,64 @@ class PlanResidueFilter(ProfileFilter[PlanResidueState]):
             middle = (low + high) // 2
             low, high = (low, middle) if fits(middle) else (middle, high)
         return Decimal(f"{high}e-{_PLACES}")
+
+    @classmethod
+    def largest(
+        cls,
+        plan: Iterable[Any],
+        epsilon: Number,
+        delta: Number,
+        slack: Number | None = None,
+        queries: Number = 100,
+        reserve: Number = 0,
+    ) -> PlanResidueFilter:
+        """The filter of a plan in these proportions, as long as epsilon and delta allow.
+
+        Args:
+            plan: pairs of an event and a count; the counts say in which proportions.
+            epsilon: of the whole interaction.
+            delta: of the whole interaction.
+            slack: the part of delta kept for other queries; a hundredth if not given.
+            queries: how many of those are planned for.
+            reserve: mu^2 of the Gaussian budget beside the plan.
+
+        Raises:
+            NoGuaranteeError: not even one step of each event fits.
+        """
+        runs, laws = read_plan(tuple(plan))
+        level = amount(epsilon, "epsilon", round_up=False, zero=True, largest=LARGEST_EPSILON)
+        most = amount(delta, "delta", round_up=False, below_one=True)
+        kept = subtract_down(most, read_slack(slack, most))
+        lattice, own = _read_lattice(None, None, laws, most), _read_reserve(reserve)
+        total = sum(many for _, many in runs)
+
+        def scaled(steps: int) -> Runs:
+            return tuple((event, steps * many // total) for event, many in runs)
+
+        def fits(steps: int) -> bool:
+            part = scaled(steps)
+            if not all(many for _, many in part):
+                return steps < total
+            _, own_laws = read_plan(part)
+            return multiply_up(_delta_of(own_laws, lattice, own, level), _AHEAD) <= kept
+
+        low, high = 0, total
+        while high <= MOST_STEPS and fits(high):
+            low, high = high, 2 * high
+        high = min(high, MOST_STEPS + 1)
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if fits(middle) else (low, middle)
+        if not all(many for _, many in scaled(low)):
+            raise NoGuaranteeError("not even one step of each planned event keeps within the target")
+        shares: dict[str, Any] = {"slack": slack, "queries": queries, "reserve": reserve}
+        return cls(scaled(low), level, most, **shares, step=lattice.step, reach=lattice.reach)
+
+    @property
+    def whole_time(self) -> Decimal:
+        """The intrinsic time of the whole plan and the reserve: for tuning odometers."""
+        rhos = (multiply_up(rho_of(law), many) for law, many in self.laws)
+        return add_up(self.reserve, multiply_up(add_up(ZERO, *rhos), 2))
 
     @property
     def lattice(self) -> Lattice:
