@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
@@ -12,7 +13,7 @@ import numpy as np
 
 from dosimeter.adaptive.residue.dots import extent, spread
 from dosimeter.adaptive.residue.general import MARGIN
-from dosimeter.adaptive.residue.lattice_law import MOST_POINTS
+from dosimeter.adaptive.residue.lattice_law import MOST_POINTS, lattice_law
 from dosimeter.adaptive.residue.plan_lattice import Lattice, Points, planned_points
 from dosimeter.adaptive.residue.search import least
 from dosimeter.adaptive.residue.suffix import Suffix
@@ -94,7 +95,7 @@ class PlanProof:
         directions = (Direction.REMOVE,) if law.symmetric and planned.symmetric else tuple(Direction)
         sides = tuple(
             Suffix(
-                _query_points(law, direction, lattice, slack * _CUT / count),
+                _query_points(law, direction, lattice, slack * _CUT / count, exact=count > 1),
                 planned_points(planned, direction, lattice),
                 count,
             )
@@ -120,13 +121,17 @@ class PlanProof:
         return found
 
 
-def _query_points(law: Law, direction: Direction, lattice: Lattice, cut: float) -> Points:
-    """A query on the plan's lattice, never below it."""
+def _query_points(law: Law, direction: Direction, lattice: Lattice, cut: float, *, exact: bool) -> Points:
+    """A query on the plan's lattice, never below it; for many runs by exact masses, whose roundings add up to less."""
     step = float(lattice.step)
     low, high, _ = extent(law, direction, cut)
     first, last = math.floor(low / step) - 1, math.ceil(high / step) + 1
     if last - first > MOST_POINTS:
         raise NoGuaranteeError("its losses reach too far for the lattice of the plan")
+    if exact:
+        with suppress(NoGuaranteeError):
+            own = lattice_law(law, direction, lattice.fraction(), max(-first, last))
+            return Points(own.step, own.first, np.array(own.masses), own.infinite)
     index = np.arange(first, last + 1, dtype=np.int64)
     held = spread(law, direction, index, step)
     return Points(step, first, held.masses, held.infinite, held.shift)
