@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from dosimeter.adaptive.filter import Filter
-from dosimeter.errors import InputError
+from dosimeter.errors import InputError, NotAuthorised
 from dosimeter.ledger import pricing, texts
 from dosimeter.neighbours import NeighbouringRelation, PrivacyUnit
 
+GUARDED: Final = "members"  # the term of an account that only its members charge, within their quotas
+SHARE: Final = "unlock"  # the term of an account that keeps a quota: how it unlocks, or None
 SPLIT: Final = "split"  # the term under which an account says that its data is split into blocks
 
 
@@ -103,8 +105,10 @@ def account_from_json(account_id: str, epoch: int, opened_at: str, body: dict[st
 
 
 def require_whole(account: Account) -> None:
-    """Refuse to charge the account of a data set whose blocks pay: its budget would come on top of theirs."""
+    """Refuse to charge directly what blocks pay for (its budget would come on top of theirs), or what members share."""
     if SPLIT in account.terms:
         raise InputError(
             f"the data of {account.name!r} is split into blocks, which pay for themselves; name the blocks"
         )
+    if GUARDED in account.terms or SHARE in account.terms:
+        raise NotAuthorised(f"account {account.id} is charged by its members only, within quotas; ask as one of them")

@@ -12,6 +12,7 @@ from dosimeter.errors import AccountConflict, InputError, NotAuthorised
 from dosimeter.ledger import pricing, rules, texts
 from dosimeter.ledger.account import Account, DatasetIdentity, agreement
 from dosimeter.ledger.desk import Desk
+from dosimeter.ledger.members import require_steward
 from dosimeter.ledger.record import Draft, Head, Kind, before_first
 from dosimeter.ledger.store import Reading, Writing
 from dosimeter.neighbours import NeighbouringRelation, PrivacyUnit
@@ -102,6 +103,7 @@ def accept_data_change(
 
     def work(tx: Writing) -> tuple[Account, bool]:
         current = desk.account(tx, account.id)
+        require_steward(desk, tx, current, by)
         owners = (tx.owner("name", identity.name), tx.owner("content", mac))
         if any(owner not in (None, current.id) for owner in owners):
             raise AccountConflict(
@@ -127,6 +129,7 @@ def reset(desk: Desk, account: Account, reason: object, by: object) -> Account:
 
     def work(tx: Writing) -> tuple[Account, Head, Draft]:
         current = desk.account(tx, account.id)
+        require_steward(desk, tx, current, by)
         head = desk.head(tx, current.id)
         draft = rules.reset(current, head, reason, by)
         desk.append(tx, head, draft)
