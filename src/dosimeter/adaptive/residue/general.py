@@ -22,17 +22,16 @@ if TYPE_CHECKING:
 
 MARGIN: Final = 1e-3  # of the slack: a charge is proven with less than an audit allows, whose floats may differ
 SMALLEST_LEVEL: Final = 1e-30
-_HOP: Final = 3  # places; when a charge cannot be proven, the next one is tried so much higher
-_GROWTH: Final = 4
+_HOP: Final = 200  # places: the first step of a search
 _CLOSE: Final = 8  # places; a charge may be so much above the smallest that can be proven
 LEAST_SLACK: Final = Decimal("1e-13")  # below it floating point could prove nothing
 _CUT: Final = 1 / 64  # the share of the slack that pays for the tail which is cut off
-_LEVELS: Final = (1.15, 1.4, 2, 3.5, 8, 25, 100, 600)
+_LEVELS: Final = (1.2, 1.6, 2.5, 5, 20, 100, 600)
 _LARGEST_LEVEL: Final = 5.0  # where more budget hardly makes queries cheaper
 _LARGEST_CHARGE: Final = 400
 _WORTH: Final = 1e-3  # a level that saves a smaller share than this ends the list
 _DIGITS: Final = 4
-_AHEAD: Final = 1.0003  # a charge is tried so far above its estimate
+_LEAST: Final = 1e-4
 
 
 def general_rows(
@@ -50,34 +49,23 @@ def general_rows(
     Raises:
         NoGuaranteeError: the share is too small, or no charge could be proven.
     """
-    from dosimeter.adaptive.residue.estimate import Estimate
     from dosimeter.exact import add_up, fraction_up
 
     proof = Proof.of(law, share)
-    estimate = Estimate.of(proof.sides, proof.slack)
 
     def cheapest(level: Callable[[Decimal], Decimal], low: float, high: float, guess: float) -> Decimal | None:
-        """The smallest charge that can be proven, or nearly: from the estimate on upwards."""
+        """The smallest charge that can be proven, or nearly: in one direction, and from there in the other."""
+        place, top, start = _place(low), _place(high), _place(guess)
+        for number in range(len(proof.sides)):
 
-        def guessed(at: int) -> float:
-            return estimate.missed(float(level(_number(at))), float(_number(at)))
+            def missed(at: int) -> float:
+                return _logarithm(proof.missed(number, level(_number(at)), _number(at)), proof.slack)  # noqa: B023
 
-        bottom, top = _place(low), _place(high)
-        start = least(guessed, bottom, top, _place(guess), 10 ** (_DIGITS - 2)) or top
-        ahead = min(_place(float(_number(start)) * _AHEAD), top)
-
-        def holds(at: int) -> bool:
-            return proof.holds(level(_number(at)), _number(at))
-
-        fails, at, hop = bottom, ahead, _HOP
-        while not holds(at):
-            if at == top:
+            found = least(missed, place, top, start, _HOP if not number else 1, _CLOSE)
+            if found is None:
                 return None
-            fails, at, hop = at, min(at + hop, top), _GROWTH * hop
-        while fails != bottom and at - fails > _CLOSE:
-            middle = (fails + at) // 2
-            fails, at = (fails, middle) if holds(middle) else (middle, at)
-        return _number(at)
+            place, start = found - 1, found
+        return _number(start)
 
     variance = min(side.deviation for side in proof.sides) ** 2
     first = cheapest(lambda c: c, variance / 2, _LARGEST_CHARGE, variance)
@@ -86,13 +74,19 @@ def general_rows(
     rows = [(first, first)]
     for level in _levels(float(first), max(_LARGEST_LEVEL, 3 * float(first)) if most is None else float(most)):
         dearest = rows[-1][1]
-        found = cheapest(lambda _: level, variance / 2, float(dearest), float(dearest))  # noqa: B023
+        guess = math.sqrt(float(dearest) * variance)
+        found = cheapest(lambda _: level, variance / 2, float(dearest), guess)  # noqa: B023
         if found is None or found >= dearest:
             continue
         rows.append((level, found))
         if float(found) > float(dearest) * (1 - _WORTH):
             break
     return rows, add_up(share, fraction_up(max(law.infinite(direction) for direction in _directions(law))))
+
+
+def _logarithm(missed: float, slack: float) -> float:
+    """The same sign, and nearly straight: the logarithm of what the slack must pay, relative to the slack."""
+    return math.log(max(1 + missed / slack, _LEAST)) if missed != 0 else 0.0
 
 
 def _levels(first: float, most: float) -> list[Decimal]:
@@ -125,12 +119,15 @@ class Proof:
         slack = float(share) * (1 - 1e-12)
         return cls(tuple(dots(law, direction, slack * _CUT) for direction in _directions(law)), slack)
 
-    def holds(self, level: Decimal, charge: Decimal, margin: float = MARGIN) -> bool:
-        """Whether the rule certainly holds, with a part of the slack left over for other machines' roundings."""
+    def holds(self, level: Decimal, charge: Decimal) -> bool:
+        """Whether the rule certainly holds, with all of the slack."""
+        return all(self.missed(number, level, charge, 0.0) <= 0 for number in range(len(self.sides)))
+
+    def missed(self, number: int, level: Decimal, charge: Decimal, margin: float = MARGIN) -> float:
+        """By how much it is missed on one side, with a part of the slack left over for other machines' roundings."""
         from dosimeter.adaptive.residue.rule import excess
 
-        slack = self.slack * (1 - margin)
-        return all(excess(side, float(level), float(charge), slack) <= 0 for side in self.sides)
+        return excess(self.sides[number], float(level), float(charge), self.slack * (1 - margin))
 
 
 def _directions(law: Law) -> tuple[Direction, ...]:

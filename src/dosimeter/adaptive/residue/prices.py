@@ -80,7 +80,7 @@ def gaussian_proves(law: Law, rows: Sequence[tuple[Decimal, Decimal]], delta: De
     revealed = fraction_up(max(law.infinite(direction) for direction in Direction))
     try:
         proof = Proof.of(law, subtract_down(delta, revealed))
-        return all(proof.holds(level, charge, 0.0) for level, charge in rows)
+        return all(proof.holds(level, charge) for level, charge in rows)
     except NoGuaranteeError:
         return False
 

@@ -159,9 +159,3 @@ def _gap(b: float, s: Reals, step: float) -> Reals:
     likelihood = np.exp(-np.square(before - b / 2) / (2 * b)) / math.sqrt(2 * math.pi * b)
     result: Reals = likelihood * (math.expm1(step) ** 2 / 8 * (1 + 1e-9))
     return result
-
-
-def estimated(b: float, s: Reals) -> Reals:
-    """h_b at these points, nearly."""
-    trivial: Reals = np.maximum(-np.expm1(s), 0.0)
-    return trivial + _difference(b, s)[0] if b > 0 else trivial

@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable
 
 
-def least(function: Callable[[int], float], low: int, high: int, guess: int, hop: int = 1) -> int | None:
+def least(
+    function: Callable[[int], float], low: int, high: int, guess: int, hop: int = 1, close: int = 1
+) -> int | None:
     """The smallest number in (low, high] where the function is at most zero; None if it is above zero at `high`.
 
     Args:
@@ -15,13 +17,14 @@ def least(function: Callable[[int], float], low: int, high: int, guess: int, hop
         high: the other end.
         guess: where to start.
         hop: the first step away from the guess; steps double until the sign changes.
+        close: the answer may be larger than the smallest by less than this.
 
     Whatever the function does, the number returned was asked for and found at most zero.
     """
     bottom, top = low, high + 1
     above, below = math.inf, -math.inf
     at, wide = min(max(guess, low + 1), high), 0
-    while top - bottom > 1:
+    while top - bottom > (close if top <= high and bottom > low else 1):
         width, value = top - bottom, function(at)
         if value <= 0:
             top, below = at, value
