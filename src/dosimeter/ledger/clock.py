@@ -1,4 +1,7 @@
-"""Time is recorded, never obeyed: no decision of the ledger depends on it, so a clock set back changes nothing."""
+"""Time is recorded, never obeyed: no filter's decision depends on it, so a clock set back or forward grants nothing.
+
+The one rule that looks at it is a quota that unlocks over time, and there it can only refuse (see `quotas`).
+"""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Ledger:
 
     Args:
         store: where the records live (`MemoryStore`, `SQLiteStore`, `PostgreSQLStore`).
-        clock: tells the time that records carry; no decision depends on it.
+        clock: tells the time that records carry; no filter's decision depends on it.
         retry_seconds_max: for how long a transaction that the store undid (a deadlock, a lost connection) is tried
             again before the verb fails; a charge is never made twice by that.
         watch: told of what happens, for metrics; the logger ``dosimeter.ledger`` is told in any case.
