@@ -105,7 +105,7 @@ def _trivial(dense: Reals, first: int, step: float, shift: float, last: int, ter
 
 def gaussian_above(b: float, s: Reals) -> Reals:
     """h_b at these points, rounded up."""
-    trivial: Reals = np.maximum(-np.expm1(s), 0.0) * (1 + 8 * UNIT)
+    trivial: Reals = -np.expm1(np.minimum(s, 0.0)) * (1 + 8 * UNIT)
     if b <= 0:
         return trivial
     result: Reals = np.minimum(trivial + _above_trivial(b, s), 1.0)
@@ -115,7 +115,7 @@ def gaussian_above(b: float, s: Reals) -> Reals:
 def gaussian_below(b: float, s: Reals) -> Reals:
     """h_b at these points, rounded down."""
     value, error = _difference(b, s)
-    trivial = np.maximum(-np.expm1(s), 0.0) * (1 - 8 * UNIT)
+    trivial = -np.expm1(np.minimum(s, 0.0)) * (1 - 8 * UNIT)
     result: Reals = trivial + np.maximum(value - error, 0.0)
     return result
 
