@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from dosimeter.adaptive.residue.search import least
+from dosimeter.adaptive.residue.search import least, straightened
 from dosimeter.errors import NoGuaranteeError
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ _LARGEST_LEVEL: Final = 5.0  # where more budget hardly makes queries cheaper
 _LARGEST_CHARGE: Final = 400
 _WORTH: Final = 1e-3  # a level that saves a smaller share than this ends the list
 _DIGITS: Final = 4
-_LEAST: Final = 1e-4
 
 
 def general_rows(
@@ -59,7 +58,7 @@ def general_rows(
         for number in range(len(proof.sides)):
 
             def missed(at: int) -> float:
-                return _logarithm(proof.missed(number, level(_number(at)), _number(at)), proof.slack)  # noqa: B023
+                return straightened(proof.missed(number, level(_number(at)), _number(at)), proof.slack)  # noqa: B023
 
             found = least(missed, place, top, start, _HOP if not number else 1, _CLOSE)
             if found is None:
@@ -82,11 +81,6 @@ def general_rows(
         if float(found) > float(dearest) * (1 - _WORTH):
             break
     return rows, add_up(share, fraction_up(max(law.infinite(direction) for direction in _directions(law))))
-
-
-def _logarithm(missed: float, slack: float) -> float:
-    """The same sign, and nearly straight: the logarithm of what the slack must pay, relative to the slack."""
-    return math.log(max(1 + missed / slack, _LEAST)) if missed != 0 else 0.0
 
 
 def _levels(first: float, most: float) -> list[Decimal]:

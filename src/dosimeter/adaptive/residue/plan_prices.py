@@ -15,7 +15,7 @@ from dosimeter.adaptive.residue.dots import extent, spread
 from dosimeter.adaptive.residue.general import MARGIN
 from dosimeter.adaptive.residue.lattice_law import MOST_POINTS, lattice_law
 from dosimeter.adaptive.residue.plan_lattice import Lattice, Points, planned_points
-from dosimeter.adaptive.residue.search import least
+from dosimeter.adaptive.residue.search import least, straightened
 from dosimeter.adaptive.residue.suffix import Suffix
 from dosimeter.errors import NoGuaranteeError
 from dosimeter.pld.laws.law import Direction
@@ -112,9 +112,13 @@ class PlanProof:
         """The smallest number of steps from `at_least` on that the rule admits with so many left; None if none does."""
         slack, found = self.slack * (1 - MARGIN), at_least
         for number, side in enumerate(self.sides):
+
+            def missed(steps: int) -> float:
+                return straightened(side.excess(left, steps, slack), slack)  # noqa: B023
+
             ratio = min(float(left), self.ratio)
             guess = found if number or at_least > 1 else max(found, round(ratio))
-            answer = least(lambda steps: side.excess(left, steps, slack), found - 1, left, guess, 1 + guess // 16)  # noqa: B023
+            answer = least(missed, found - 1, left, guess, 1 + guess // 16)
             if answer is None:
                 return None
             found = answer

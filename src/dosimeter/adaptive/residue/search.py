@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Final
+
+_LEAST: Final = 1e-4
 
 
 def least(
@@ -40,3 +43,11 @@ def least(
             part = above / (above - below) if straight else 0.5
             at = min(max(bottom + math.ceil(part * (top - bottom)), bottom + 1), top - 1)
     return top if top <= high else None
+
+
+def straightened(missed: float, slack: float) -> float:
+    """By how much a rule is missed, on a scale on which it is nearly straight: the same sign.
+
+    It is the logarithm of what the slack must pay, relative to the slack.
+    """
+    return math.log(max(1 + missed / slack, _LEAST)) if missed != 0 else 0.0

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _TAIL: Final = 1e-4  # of the slack, for mass outside the window
 _LONGEST: Final = 1 << 22
+_VANISHED: Final = -60.0
+Places: TypeAlias = "slice | np.ndarray[tuple[int], np.dtype[np.int64]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +43,17 @@ class Spectrum:
     log_cap: Reals
     relative: Reals  # error of one power, relative to the cap
 
-    def power(self, times: int) -> tuple[Complexes, Reals]:
-        """The transform of so many steps, and the error of each entry."""
+    def power(self, times: int, kept: Places = slice(None)) -> tuple[Complexes, Reals]:
+        """The transform of so many steps, and the error of each entry; only some of them."""
         if not times:
-            return np.ones(len(self.turn), dtype=np.complex128), np.zeros(len(self.turn))
-        value = np.exp(times * self.log_size) * np.exp(1j * (times * self.turn))
-        return value, np.exp(times * self.log_cap) * (times * self.relative + 8 * UNIT)
+            size = len(self.turn[kept])
+            return np.ones(size, dtype=np.complex128), np.zeros(size)
+        value = np.exp(times * self.log_size[kept]) * np.exp(1j * (times * self.turn[kept]))
+        return value, np.exp(times * self.log_cap[kept]) * (times * self.relative[kept] + 8 * UNIT)
+
+    def visible(self, times: int) -> Places:
+        """Where so many steps have not vanished: elsewhere their transform is at most e^_VANISHED."""
+        return np.flatnonzero(times * self.log_cap > _VANISHED) if times else slice(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +98,20 @@ class Suffix:
             query, query_error = spectrum(self.query, length).power(self.count)
             self._kept[length] = (spectrum(self.planned, length), query, query_error)
         planned, own, own_error = self._kept[length]
-        taken, taken_error = planned.power(steps)
-        rest, rest_error = planned.power(left - steps)
+        seen = planned.visible(left - steps)  # elsewhere the product is at most 4 e^_VANISHED, and taken to be 0
+        own, own_error = own[seen], own_error[seen]
+        taken, taken_error = planned.power(steps, seen)
+        rest, rest_error = planned.power(left - steps, seen)
         change = own - taken
         change_error = own_error + taken_error + 2 * UNIT * (np.abs(own) + np.abs(taken))
-        product = change * rest
-        size = np.abs(product)
-        errors = (np.abs(change) + change_error) * rest_error + change_error * np.abs(rest) + 8 * UNIT * size
-        unit = _unit(length)
-        errors += unit * size
-        error = float(2 * errors.sum() - errors[0] - errors[-1]) / length
+        found = change * rest
+        size = np.abs(found)
+        errors = (np.abs(change) + change_error) * rest_error + change_error * np.abs(rest)
+        errors += (8 * UNIT + _unit(length)) * size
+        product = np.zeros(length // 2 + 1, dtype=np.complex128)
+        product[seen] = found
         values: Reals = np.fft.irfft(product, length)
-        return values, error + 1e-300
+        return values, 2 * float(errors.sum()) / length + 4 * math.exp(_VANISHED)
 
 
 def spectrum(points: Points, length: int) -> Spectrum:
