@@ -111,7 +111,8 @@ class Suffix:
         product = np.zeros(length // 2 + 1, dtype=np.complex128)
         product[seen] = found
         values: Reals = np.fft.irfft(product, length)
-        return values, 2 * float(errors.sum()) / length + 4 * math.exp(_VANISHED)
+        counted = 2 * float(errors.sum()) - float(errors[0])  # every frequency but zero stands for two
+        return values, counted / length + 4 * math.exp(_VANISHED)
 
 
 def spectrum(points: Points, length: int) -> Spectrum:
