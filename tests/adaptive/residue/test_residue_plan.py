@@ -46,6 +46,7 @@ from dosimeter.notions import ApproxDP, ResiduePrice
 from dosimeter.pld.accountant import Accountant
 from dosimeter.pld.laws.bounded_range import BoundedRangeLaw
 from dosimeter.pld.laws.events import laws_of
+from dosimeter.pld.laws.gaussian import GaussianLaw
 from dosimeter.pld.laws.law import Direction, Law
 
 D = Decimal
@@ -442,3 +443,17 @@ def test_the_largest_plan_fits_and_a_longer_one_does_not() -> None:
     with pytest.raises(NoGuaranteeError, match="not even one step"):
         PlanResidueFilter.largest(((Laplace(1), 3),), "0.01", "1e-5")
     assert rule.whole_time > 0
+
+
+@pytest.mark.parametrize("reserve", ["0.0001", "0.04", "1"])
+def test_the_reserve_is_part_of_the_promise(reserve: str) -> None:
+    """Plan and reserve together are composed tightly: never below the accountant's answer, and within 2 %."""
+    plan = ((Laplace(10), 30), (OTHER, 50))
+    rule = PlanResidueFilter(plan, "8", "1e-4", 0, reserve=reserve)
+    accountant = Accountant()
+    for event, many in plan:
+        accountant.append(event, many)
+    accountant.append(GaussianLaw(Fraction(reserve)))
+    for epsilon in ("0", "0.5", "1.5", "3", "5"):
+        tight = accountant.delta(epsilon)
+        assert tight.lower <= rule.delta_at(epsilon) <= tight.upper * D("1.02") + D("1e-12")
