@@ -59,7 +59,16 @@ class Saddle(System):
         return _Growing(self._new(), exactly(delta))
 
     def calibrate(self, step: Callable[[float], Parts], epsilon: float, delta: float) -> Value:
-        return secant(lambda x: float(self.price(step(x), delta).value), epsilon)
+        from dosimeter.accounting.solve import solve
+
+        return solve(
+            lambda x: self._compose(step(float(x))).epsilon(exactly(delta)),
+            Decimal(repr(epsilon)),
+            rising=False,
+            low=Decimal("0.01"),
+            high=Decimal("1e6"),
+            start=Decimal(1),
+        ).value
 
     def allocation(self, sigma: float, steps: int, selected: int, delta: float) -> Answer:
         from dosimeter import events

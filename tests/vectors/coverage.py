@@ -41,7 +41,7 @@ tests/accounting/test_sampling_renyi.py:
 tests/composition/test_vectors.py:
     adv_eps adv_eps_tanh cor24_mass ctd_gauss_delta ctd_gauss_mass drv_eps gauss_rr_delta gdp_clt_rr_gamma
     gdp_clt_rr_mu kov_delta_i kov_simple_eps laplace2_delta laplace_gauss_delta lemma23_eps1 opt_het_delta
-    opt_het_eps opt_hom_delta opt_hom_eps
+    opt_het_eps opt_hom_delta opt_hom_eps sg_delta2_add sg_delta2_remove
 tests/adaptive/odometers/test_odometer_vectors.py:
     gamma_onesided gamma_twosided odo_cross_filter_mixture odo_cross_filter_stitched odo_cross_mixture_stitched
     odo_filter odo_mixture_onesided_best odo_mixture_onesided_closed odo_mixture_onesided_exact
@@ -55,8 +55,6 @@ tests/adaptive/game/test_game_vectors.py:
 
 # No test of these yet, by area.
 PENDING = _read("""
-subsampling:
-    sg_delta2_add sg_delta2_remove
 mechanisms:
     imgm_delta imgm_frobenius imgm_min_product imgm_sv_bound matrix_mechanism_error mvg_iid_std mvg_precision
     mvg_zeta
