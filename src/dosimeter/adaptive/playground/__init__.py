@@ -8,7 +8,7 @@ from dosimeter.adaptive.playground.gaussian import Transcript, advantage, gaussi
 from dosimeter.adaptive.playground.law import GameTooLargeError, RunLaw, run_law
 from dosimeter.adaptive.playground.played import Claim, Played, Verdict, play
 from dosimeter.adaptive.playground.sampled import Estimate, Path, Sampled, interval, run_sampled, sample_paths
-from dosimeter.adaptive.playground.strategies import BUILT_IN, Strategy, built_in
+from dosimeter.adaptive.playground.strategies import BUILT_IN, Strategy, built_in, following
 from dosimeter.adaptive.playground.table import Option, Seen, Table
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "advantage",
     "built_in",
     "claimed_delta",
+    "following",
     "gaussian_game",
     "interval",
     "play",

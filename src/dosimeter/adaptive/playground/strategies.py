@@ -14,6 +14,7 @@ from dosimeter.errors import InputError
 from dosimeter.exact import show
 
 if TYPE_CHECKING:
+    from dosimeter.adaptive.adversary.strategy import Strategy as Best
     from dosimeter.adaptive.playground.table import Seen, Table
 
 INFINITE_JUMP: Final = None  # what `remember` is given where a box revealed everything
@@ -49,6 +50,27 @@ class Strategy:
     def of(cls, function: Callable[[Seen], int | None], name: str | None = None) -> Strategy:
         """Any function of what is seen, the whole history in `memory` as pairs of an option and its change of loss."""
         return cls(name or str(getattr(function, "__name__", "function")), function, (), _append)
+
+
+def following(best: Best) -> Strategy:
+    """An optimal strategy computed by `dosimeter.adaptive.adversary`, to be played at a table.
+
+    Args:
+        best: for a menu with one entry for each option of the table, in its order, on the table's lattice. It counts
+            its own units; where the filter does not admit what it wants, it asks for the dearest box that is open.
+    """
+    costs = best.menu.costs
+
+    def choose(seen: Seen) -> int | None:
+        if not seen.open:
+            return None
+        wanted = best.choose(max(0, seen.memory), seen.steps)
+        return wanted if wanted is None or wanted in seen.open else seen.open[-1]
+
+    def remember(left: int, option: int, jump: int | None) -> int:  # noqa: ARG001
+        return left - costs[option]
+
+    return Strategy("computed optimum", choose, best.budget, remember)
 
 
 def threshold(seen: Seen) -> int | None:
