@@ -183,7 +183,7 @@ def shares_reached(watch: Watch) -> Reproduced:
         "The share of delta 0.01 that the optimal analyst reaches at epsilon 1, with responses of 0.1 to 0.3.",
         Bars(
             "Share of delta = 0.01 at epsilon 1 that the optimal analyst reaches",
-            [Bar(kind, float(low * 100), f"{float(low * 100):.3g} %") for kind, low, _, _ in reached],
+            [Bar(kind, float(low * 100), f"{float(low * 100):.1%}") for kind, low, _, _ in reached],
             (1.0, "claimed"),
         ),
         ("filter", "delta at least", "delta at most", "boxes on average"),
