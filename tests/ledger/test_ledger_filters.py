@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 from tests.ledger.ledger_world import RELATION, open_account
 
-from dosimeter.adaptive.adversary import Menu, Offer
 from dosimeter.adaptive.filters import (
     FILTERS,
     ApproxFilter,
     BasicFilter,
     GDPFilter,
-    MenuFilter,
     PlanResidueFilter,
     PublishedApproxFilter,
     PureFilter,
@@ -50,11 +48,6 @@ RULES: list[tuple[Any, Any, str | None]] = [
     (PublishedApproxFilter("1", "1e-6"), RandomizedResponse("0.03"), None),
     (RogersFilter("1", "1e-6"), RandomizedResponse("0.02"), None),
     (ResidueFilter("1", "1e-6"), Laplace(scale="20"), None),
-    (
-        MenuFilter("1", "1e-6", Menu((Offer(Gaussian(sigma="20"), 1), Offer(Laplace(scale="10"), 5)))),
-        Gaussian("15"),
-        None,
-    ),
     (PlanResidueFilter(((Laplace(scale="20"), 30),), "1", "1e-3"), Laplace(scale="20"), None),
 ]
 

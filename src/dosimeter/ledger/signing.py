@@ -91,7 +91,8 @@ def _private(pem: bytes, passphrase: str | None) -> Ed25519PrivateKey:
         raise InputError("the private key cannot be read; give an Ed25519 key in PEM form") from None
     if not isinstance(key, ed25519.Ed25519PrivateKey):
         raise InputError("the private key is not an Ed25519 key; make one with `dosimeter signing-key`")
-    return key
+    private: Ed25519PrivateKey = key
+    return private
 
 
 def _public(pem: bytes) -> Ed25519PublicKey:
@@ -102,7 +103,8 @@ def _public(pem: bytes) -> Ed25519PublicKey:
         raise InputError("the public key cannot be read; give an Ed25519 public key in PEM form") from None
     if not isinstance(key, ed25519.Ed25519PublicKey):
         raise InputError("the public key is not an Ed25519 key; make one with `dosimeter signing-key`")
-    return key
+    public: Ed25519PublicKey = key
+    return public
 
 
 def _raw(key: Ed25519PublicKey) -> bytes:
