@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from dosimeter.composition import decompose, hockey_stick_divergence, reduce_to_randomized_response
 from dosimeter.errors import InputError, NoGuaranteeError
+from dosimeter.exact import amount
 
 weights = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), min_size=2, max_size=7).filter(
     lambda pairs: all(sum(side) for side in zip(*pairs, strict=True))
@@ -27,7 +28,9 @@ def pair(values: list[tuple[int, int]]) -> tuple[list[Fraction], list[Fraction]]
 def test_the_decomposition_recomposes_and_bounds_ratios(values: list[tuple[int, int]], delta: str) -> None:
     """Parts sum back to P and Q, are distributions, and the good parts' ratios stay within the levels."""
     p, q = pair(values)
-    allowed = Fraction(delta)
+    allowed = Fraction(
+        amount(delta, "delta", round_up=False, zero=True, below_one=True)
+    )  # a ratio is rounded down to a decimal
     if any(sum(a for a, b in side if not b) > allowed for side in (zip(p, q, strict=True), zip(q, p, strict=True))):
         with pytest.raises(NoGuaranteeError):
             decompose(p, q, delta)
