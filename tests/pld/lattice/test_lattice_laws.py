@@ -187,3 +187,18 @@ def test_laws_on_their_own_lattice_keep_their_masses(law: Law, order: float) -> 
     assert np.allclose(low.weights[1:-1], high.weights[1:-1], rtol=1e-6, atol=1e-300)  # tails lie at the ends
     assert low.shift <= 0 <= high.shift < 1e-12
     assert low.log_moment <= high.log_moment <= low.log_moment + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("ratio", "step", "first"),
+    [("1/10", 0.03, -4), ("1/10", 0.3, -1), ("1/3", 0.01, -34), ("1/3", 0.1, -4), ("1/10", 0.025, 0), ("1/3", 0.03, 2)],
+)
+def test_a_lower_law_never_has_more_mass_than_there_is(ratio: str, step: float, first: int) -> None:
+    """Also where the lattice begins with a filled cell; a sharpened one would end up with a quarter too much."""
+    place = Place(step, 0.0, first, math.ceil(1.5 / step))
+    law = lower(cut(LaplaceLaw(Fraction(ratio)), Direction.REMOVE, place), 0.0)
+    assert 0 < math.exp(law.log_moment) <= 1 + 1e-12
+    for epsilon in (-0.2, -0.05, 0.0, 0.03, 0.06, 0.09, 0.3):
+        base = float(laplace_delta(Fraction(ratio), abs(epsilon)))
+        truth = base if epsilon >= 0 else 1 - math.exp(epsilon) + math.exp(epsilon) * base
+        assert delta_of(law, epsilon) <= truth + 1e-12

@@ -76,6 +76,8 @@ def _sharpen(left: Reals, right: Reals, points: Reals, tilt: float, step: float)
     left[last], right[last] = _down(left[last], right[last], tilt)
     base = np.append(left, 0.0) + np.append(0.0, right) + points
     lowering = _lowering(left, right, tilt, step, mode)
+    if lowering[0] > 0:  # it would take mass from a point before the first, where nothing can pay for that
+        return _all_down(left, right, points, tilt)
     growth, fall = math.expm1(step), -math.expm1(-step)
     ahead, behind = np.append(lowering[1:], 0.0) * math.exp(-tilt), np.append(0.0, lowering[:-1]) * math.exp(tilt)
     result: Reals = base - (ahead - lowering) / growth - (behind - lowering) / fall

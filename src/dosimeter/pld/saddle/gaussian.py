@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Ball: TypeAlias = Any  # flint.arb, which ships no types
 
 _DIGITS = 20
+_ROUNDING = 4 * 2.0**-52  # of the logarithms that are added as floats
 _STEP = 4e-16  # the first distance from the root at which a side is confirmed
 
 
@@ -29,7 +30,8 @@ def gaussian_epsilon(variance: Fraction, mass: Bound, goal: Target) -> tuple[flo
     """
     mu = math.sqrt(variance)
     low_mass, high_mass = (_log(x) for x in (mass.lower, mass.upper))
-    low_goal, high_goal = goal.low - high_mass, goal.high - low_mass
+    slip = _ROUNDING * (abs(goal.low) + abs(goal.high) + abs(low_mass)) if mass.lower != ONE else 0.0
+    low_goal, high_goal = goal.low - high_mass - slip, goal.high - low_mass + slip
 
     def log_delta(epsilon: float) -> tuple[Ball, Ball]:
         """log delta and its derivative."""
