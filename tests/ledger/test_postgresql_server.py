@@ -464,7 +464,7 @@ def test_a_reader_reads_and_cannot_charge(role: str, ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("role", ["writer"], indirect=True)
-def test_a_writer_needs_only_what_the_runbook_grants(role: str, ledger: Ledger) -> None:
+def test_a_writer_needs_only_what_the_guide_grants(role: str, ledger: Ledger) -> None:
     """Opening accounts, charging, answering; rewriting history is refused by rights and by triggers."""
     store = PostgreSQLStore(role)
     book = Ledger(store)

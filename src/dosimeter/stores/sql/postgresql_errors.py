@@ -23,7 +23,7 @@ _UNAVAILABLE: Final[dict[str, str]] = {
     "53100": f"cannot grow: its disk is full; {_NOTHING}, make room",
     "53200": f"has no memory left; {_NOTHING}, try again",
     "53300": "has no connection left (max_connections); close some, or open fewer per process",
-    "42501": "does not let this user do that; grant what the runbook lists",
+    "42501": "does not let this user do that; grant what docs/operate/postgresql.md lists",
     "25006": "only reads: it is a replica, or the connection is read-only; charge at the primary",
     "28000": "does not let this user in; check the user's name, pg_hba.conf and TLS",
     "28P01": "does not accept the password",
