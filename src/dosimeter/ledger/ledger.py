@@ -58,7 +58,7 @@ class Ledger:
     ) -> None:
         if not 0 <= retry_seconds_max <= 3600:
             raise InputError(f"retry_seconds_max={show(retry_seconds_max)} is outside [0, 3600]")
-        watches = LogWatch() if watch is None else Watches((LogWatch(), watch))
+        watches = Watches((LogWatch(),) if watch is None else (LogWatch(), watch))
         self._desk = Desk(store, clock, retry_seconds_max, watches)
         self._store = store
         self._key = self._desk.key
