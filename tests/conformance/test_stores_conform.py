@@ -52,6 +52,12 @@ def write(store: Store, made: list[tuple[Record, Head]]) -> None:
             tx.append(record, head)
 
 
+def together(verb: Callable[[Record, Head], None], made: list[tuple[Record, Head]]) -> None:
+    """Each of them, in the transaction that is open."""
+    for record, head in made:
+        verb(record, head)
+
+
 # -- reading back ----------------------------------------------------------------------------------------------------
 
 
@@ -147,6 +153,46 @@ def test_a_record_that_does_not_follow_the_head_is_refused(store: Store) -> None
     with store.read() as view:
         assert view.head("a") == made[2][1]
         assert len(view.records("a")) == 3
+
+
+@pytest.mark.parametrize("wrong_last", [True, False])
+def test_a_head_that_does_not_follow_undoes_the_other_accounts_too(store: Store, wrong_last: bool) -> None:
+    """Two accounts in one transaction, one of them at another place than was thought: neither moves."""
+    good, bad = steps(store, 3), steps(store, 4, account_id="b")
+    write(store, good[:2])
+    write(store, bad[:2])
+    moves = [good[2], bad[3]] if wrong_last else [bad[3], good[2]]
+    with pytest.raises(LedgerCorrupt), store.write() as tx:
+        together(tx.append, moves)
+    with pytest.raises(LedgerCorrupt), store.write() as tx:
+        together(lambda record, head: tx.extend([record], head), moves)
+    with store.read() as view:
+        assert (view.head("a"), view.head("b")) == (good[1][1], bad[1][1])
+        assert len(view.records("a")) == len(view.records("b")) == 2
+
+
+def test_several_records_and_their_head_move_at_once(store: Store) -> None:
+    """`extend` is `append` many times over, and all of it or nothing."""
+    made = steps(store, 9)
+    write(store, made[:1])
+    with store.write() as tx:
+        tx.extend([record for record, _ in made[1:6]], made[5][1])
+        assert tx.head("a") == made[5][1]
+    with pytest.raises(LedgerCorrupt), store.write() as tx:
+        tx.extend([record for record, _ in made[7:]], made[8][1])
+    with store.read() as view:
+        assert view.head("a") == made[5][1]
+        assert view.records("a") == [record for record, _ in made[:6]]
+
+
+def test_where_an_account_stands_is_read_with_its_request(store: Store) -> None:
+    """The head, and then the request's records, as two reads would tell."""
+    made = steps(store, 4)
+    write(store, made)
+    with store.write() as tx:
+        assert tx.standing("a", "q") == (made[3][1], [record for record, _ in made[1:]])
+        assert tx.standing("a", "r") == (made[3][1], [])
+        assert tx.standing("b", "q") == (None, [])
 
 
 def test_a_closed_store_answers_nothing(store: Store) -> None:

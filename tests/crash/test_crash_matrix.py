@@ -25,6 +25,7 @@ from tests.ledger.ledger_world import answered, ask, open_account, spent
 from dosimeter.ledger import Ledger, Replayed, Reserved
 from dosimeter.stores import open_store
 from dosimeter.stores.sql.postgresql_server import Session
+from dosimeter.stores.sql.postgresql_transaction import PipelinedTransaction
 from dosimeter.stores.sql.postgresql_url import is_url
 from dosimeter.stores.sql.sqlite_file import Connection
 from dosimeter.stores.sql.transaction import SQLTransaction
@@ -56,9 +57,15 @@ ANSWERED_FROM = POINTS.index("in settle, committed")
 def killed_inside(verb: str, point: str) -> Iterator[None]:
     """Put the kill into the store's transaction, at the asked place, for the length of the block (in a child)."""
     append, end, end_remote = SQLTransaction.append, Connection.end, Session.end
+    append_remote = PipelinedTransaction.append
 
     def append_half(self: SQLTransaction, record: Any, head: Any) -> None:
         self._run["ADD_RECORD"].run(self._cursor, record)
+        die()
+
+    def append_half_remote(self: PipelinedTransaction, record: Any, head: Any) -> None:
+        self._run["ADD_RECORD"].run(self._cursor, record)
+        self.first(record.account_id)  # an answer to a later statement: the record has reached the server
         die()
 
     def end_killed(self: Any, error: BaseException | None) -> None:
@@ -68,11 +75,12 @@ def killed_inside(verb: str, point: str) -> Iterator[None]:
 
     if point == f"in {verb}, record written":
         SQLTransaction.append = append_half  # type: ignore[method-assign]
+        PipelinedTransaction.append = append_half_remote  # type: ignore[method-assign]
     if point in {f"in {verb}, head moved", f"in {verb}, committed"}:
         Connection.end = Session.end = end_killed  # type: ignore[method-assign]
     yield
     SQLTransaction.append, Connection.end = append, end  # type: ignore[method-assign]
-    Session.end = end_remote  # type: ignore[method-assign]
+    Session.end, PipelinedTransaction.append = end_remote, append_remote  # type: ignore[method-assign]
 
 
 def kind(file: str) -> str:

@@ -72,8 +72,7 @@ def reserve(desk: Desk, account: Account, request: Request) -> Outcome:
 
 def _decide(desk: Desk, tx: Writing, asked: _Priced) -> tuple[Head, Draft | None, Outcome]:
     request, account, price, token = asked
-    head = desk.head(tx, account.id)
-    history = tx.history(account.id, request.id)
+    head, history = desk.standing(tx, account.id, request.id)
     state = desk.state(account, head)
     return head, *rules.reserve(account, head, state, history, request, price, token)
 
@@ -146,8 +145,7 @@ def settle(desk: Desk, reservation: Reserved, answer: Any) -> Settled:
     value, text = texts.plain(answer, "answer", largest=texts.MAX_ANSWER)
 
     def work(tx: Writing) -> tuple[Head, Draft | None, Settled]:
-        head = desk.head(tx, reservation.account_id)
-        history = tx.history(reservation.account_id, reservation.request_id)
+        head, history = desk.standing(tx, reservation.account_id, reservation.request_id)
         draft, settled = rules.settle(
             reservation.account_id, history, reservation.entry, reservation.request_id, value, text
         )
@@ -203,8 +201,7 @@ def void(desk: Desk, reservation: Reserved, reason: str, by: str) -> None:
     current = desk.known(reservation.account_id)
 
     def work(tx: Writing) -> tuple[Head, Draft | None]:
-        head = desk.head(tx, current.id)
-        history = tx.history(current.id, reservation.request_id)
+        head, history = desk.standing(tx, current.id, reservation.request_id)
         draft = rules.void(current, head, history, reservation, reason, by, tx.stream(current.id))
         if draft is not None:
             desk.append(tx, head, draft)

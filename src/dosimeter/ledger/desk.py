@@ -7,7 +7,7 @@ A desk remembers only what cannot change (an account's terms), what is checked a
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -77,7 +77,14 @@ class Desk:
 
     def head(self, view: Reading, account_id: str) -> Head:
         """Where the account stands; its seal was checked."""
-        head = view.head(account_id)
+        return self._checked(view.head(account_id), account_id)
+
+    def standing(self, tx: Writing, account_id: str, request_id: str) -> tuple[Head, Sequence[Record]]:
+        """Where the account stands, locked, and the records of one of its requests."""
+        head, history = tx.standing(account_id, request_id)
+        return self._checked(head, account_id), history
+
+    def _checked(self, head: Head | None, account_id: str) -> Head:
         if head is None:
             raise not_found(account_id)
         if not head.is_intact(self.key.key):

@@ -82,6 +82,10 @@ class Writing(Reading, Protocol):
 
     written: list[Record]
 
+    def standing(self, account_id: str, request_id: str) -> tuple[Head | None, Sequence[Record]]:
+        """The head and then the request's records, in as few trips as the store can make."""
+        ...
+
     def append(self, record: Record, head: Head) -> None:
         """Add the record and move the account's head from `record.seq - 1` to `head` (the first creates it)."""
         ...

@@ -110,6 +110,9 @@ class _Tables:
     def records(self, account_id: str) -> Sequence[Record]:
         return list(self._records.get(account_id, ()))
 
+    def standing(self, account_id: str, request_id: str) -> tuple[Head | None, Sequence[Record]]:
+        return self.head(account_id), self.history(account_id, request_id)
+
     def histories(self, account_id: str, request_ids: Sequence[str]) -> Sequence[Record]:
         return [record for request_id in set(request_ids) for record in self.history(account_id, request_id)]
 

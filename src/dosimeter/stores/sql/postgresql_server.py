@@ -25,6 +25,7 @@ from dosimeter.exact import show
 from dosimeter.ledger.record import LedgerKey
 from dosimeter.stores.sql import migrate
 from dosimeter.stores.sql.postgresql_errors import translate, translate_connecting
+from dosimeter.stores.sql.postgresql_transaction import PipelinedTransaction
 from dosimeter.stores.sql.postgresql_url import read_url, shown
 from dosimeter.stores.sql.statements import Prepared, prepare
 from dosimeter.stores.sql.transaction import SQLTransaction
@@ -229,42 +230,53 @@ class LedgerServer:
 class Session:
     """One transaction on one connection of the pool: `begin`, the verbs, `end`."""
 
-    __slots__ = ("_connection", "_cursor", "_driver", "_server", "_writing")
+    __slots__ = ("_block", "_connection", "_cursor", "_driver", "_pipeline", "_server", "_writing")
 
     def __init__(self, server: LedgerServer, *, writing: bool) -> None:
         self._server = server
         self._writing = writing
+        self._block: Any = None
+        self._pipeline: Any = None
         self._take(server.connect())
 
-    def _take(self, connection: PoolProxiedConnection) -> None:
-        driver: Any = connection.dbapi_connection
-        self._connection, self._driver, self._cursor = connection, driver, driver.cursor()
+    def begin(self) -> SQLTransaction:
+        """Begin, and hand out the verbs; when this fails nothing was begun."""
+        return self._begin_writing() if self._writing else self._begin_reading()
 
-    def _begin(self) -> None:
+    def _begin_writing(self) -> SQLTransaction:
+        """Nothing is sent yet: beginning travels with the first statement."""
         try:
-            self._cursor.execute(_WRITE if self._writing else _READ, prepare=False)
+            self._block = self._driver.pipeline()
+            self._pipeline = self._block.__enter__()
+            self._cursor.execute(_WRITE, prepare=False)
         except BaseException as error:
+            self._leave_pipeline()
             self._give_back(broken=True)
             if not isinstance(error, psycopg.Error):
                 raise
             raise self._translated(error) from None
+        return PipelinedTransaction(self._driver, _statements())
 
-    def begin(self) -> SQLTransaction:
-        """Begin, and hand out the verbs; when this fails nothing was begun.
-
-        A connection that broke while nobody used it shows only now: then another one is taken, once.
-        """
+    def _begin_reading(self) -> SQLTransaction:
+        """A connection that broke while nobody used it shows only now: then another one is taken, once."""
         try:
             self._begin()
-        except LedgerUnavailable as first:
-            if not isinstance(first, Undone):
-                raise
+        except Undone as first:
             try:
                 self._take(self._server.connect())
                 self._begin()
             except LedgerUnavailable:
                 raise first from None
-        return SQLTransaction(self._cursor, _statements(), writing=self._writing)
+        return SQLTransaction(self._cursor, _statements(), writing=False)
+
+    def _begin(self) -> None:
+        try:
+            self._cursor.execute(_READ, prepare=False)
+        except BaseException as error:
+            self._give_back(broken=True)
+            if not isinstance(error, psycopg.Error):
+                raise
+            raise self._translated(error) from None
 
     def end(self, error: BaseException | None) -> None:
         """Commit, or undo because of `error`; an error of the driver leaves as one of the ledger's."""
@@ -274,24 +286,40 @@ class Session:
                 raise self._translated(error) from None
             return
         try:
-            self._cursor.execute(b"COMMIT", prepare=False)
-            kept = self._cursor.statusmessage == "COMMIT"
+            commit = self._driver.cursor()
+            commit.execute(b"COMMIT", prepare=False)
+            if self._pipeline is not None:
+                self._pipeline.sync()
         except BaseException as failed:
-            self._give_back(broken=True)
+            self._undo()
             if not isinstance(failed, psycopg.Error):
                 raise
             raise self._translated(failed, committing=True) from None
+        self._leave_pipeline()
+        kept = commit.statusmessage == "COMMIT"
         self._give_back(broken=not kept)
         if not kept:
             raise Undone(f"the ledger {self._server.where} undid a transaction instead of keeping it; try again")
 
     def _undo(self) -> None:
         broken = True
+        self._leave_pipeline()
         with suppress(psycopg.Error):
             if self._driver.info.transaction_status != TransactionStatus.IDLE:
                 self._cursor.execute(b"ROLLBACK", prepare=False)
             broken = self._driver.info.transaction_status != TransactionStatus.IDLE
         self._give_back(broken=broken)
+
+    def _leave_pipeline(self) -> None:
+        """Errors of what was under way are known already, or do not matter any more."""
+        block, self._block, self._pipeline = self._block, None, None
+        if block is not None:
+            with suppress(psycopg.Error):
+                block.__exit__(None, None, None)
+
+    def _take(self, connection: PoolProxiedConnection) -> None:
+        driver: Any = connection.dbapi_connection
+        self._connection, self._driver, self._cursor = connection, driver, driver.cursor()
 
     def _give_back(self, *, broken: bool) -> None:
         if broken:

@@ -55,6 +55,9 @@ class SQLTransaction:
     def records(self, account_id: str) -> Sequence[Record]:
         return [Record._make(row) for row in self._run["RECORDS"].run(self._cursor, (account_id,)).fetchall()]
 
+    def standing(self, account_id: str, request_id: str) -> tuple[Head | None, Sequence[Record]]:
+        return self.head(account_id), self.history(account_id, request_id)
+
     def histories(self, account_id: str, request_ids: Sequence[str]) -> Sequence[Record]:
         return [record for request_id in set(request_ids) for record in self.history(account_id, request_id)]
 
