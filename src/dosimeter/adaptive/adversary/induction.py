@@ -1,35 +1,48 @@
 """Backward induction over what is left of the budget, vectorised over losses.
 
-    V_b(l) = max( reward(l), max over entries with cost c <= b of sum_z P(z) V_(b-c)(l + z) )
+    V_b(l) = max( reward(l), max over entries with cost c <= b of inf + sum_z P(z) V_(b-c)(l + z) )
 
-Values are arrays over the losses of a window. Every term is non-negative, so rounding errors are relative to the value
-and grow by a few units per round (only where points are many and a transform is faster, its absolute error is counted
-in each round); `values` returns them inside an interval. Outside the window a raised run takes the
-value at the window's lower end or the largest reward, a lowered run zero or the value at the upper end: values do not
-decrease in the loss, so both stay on their side of the truth.
+Values are arrays over the losses of a window. Three things keep them certified, and sharp where they are tiny.
+
+* **A floor.** F_b, the largest probability of an infinite loss, is the limit of V_b for losses far below; only what is
+  above it is an array: V = F + R.
+* **A tilt.** R shrinks exponentially below the target, and an absolute error of 1e-15 would drown it. The array that is
+  kept is W_b(l) = R_b(l) e^(-t (l - l0) - k b), with k so large that no entry's tilted masses add up to more than 1.
+  Then W never exceeds 1 (this is the moment bound at order 1 + t), and an error in W is a share of that bound.
+* **Rounding charged outwards.** Where points are many, a correlation is three fast Fourier transforms whose error is
+  bounded in the largest norm and added (upper bounds) or taken away (lower bounds) in every round. As tilted masses
+  add up to at most 1, errors of earlier rounds are averaged and never grow. Where points are few they are added one by
+  one; every term is non-negative, so the error is relative to the value.
+
+Outside the window an upper bound takes the value at the window's lower end or the largest reward, a lower bound the
+floor or the value at the upper end: values do not decrease in the loss, so both stay on their side of the truth.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dosimeter.adaptive.adversary.correlation import Entries
+from dosimeter.adaptive.adversary.tilt import MARGIN, PLAIN, Tilt, tilted_masses
+from dosimeter.errors import NoGuaranteeError
 from dosimeter.pld.laws.parts import UNIT
 
 if TYPE_CHECKING:
     from dosimeter.adaptive.adversary.points import Points
     from dosimeter.pld.laws.spread import Reals
 
-    Expectation = Callable[["_Later", int, int, bool], Reals]
-
-FEW: Final = 24  # points up to which they are added one by one
-DIRECT: Final = 4_000_000  # products up to which a correlation is summed directly, whose error is relative to the value
 STOP: Final = -1
+SMALLEST: Final = 1e-280  # of a value of an upper bound that is not zero: nothing underflows to zero unnoticed
+MOST_NUMBERS: Final = 1 << 28  # kept at the same time
+_UP = Context(prec=17, rounding=ROUND_CEILING, Emin=-(10**9), Emax=10**9)
+_DOWN = Context(prec=17, rounding=ROUND_FLOOR, Emin=-(10**9), Emax=10**9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +62,32 @@ class Window:
 class Solved:
     """The value at loss zero for every budget up to the one asked, and, if kept, the best entry everywhere.
 
-    `relative` bounds the error of floating point of each value, as a share of it.
+    `relative` bounds what is left of the error of floating point, as a share of the value.
     """
 
     window: Window
-    at_zero: Reals
+    tilt: Tilt
+    floor: Reals
+    above: Reals  # at loss zero, tilted
     relative: float
+    raised: bool
     choices: NDArray[np.int8] | None = None
+
+    def value(self, left: int) -> Decimal:
+        """The value at loss zero with so many units left, rounded to the solved side."""
+        side = _UP if self.raised else _DOWN
+        share = self.relative if self.raised else -self.relative
+        floor, above = float(self.floor[left]), float(self.above[left])
+        exponent = self.tilt.exponent(left)
+        if abs(exponent) < PLAIN:
+            sign = 1.0 if self.raised else -1.0
+            scale = Decimal(math.exp(float(exponent)) * (1 + sign * 8 * UNIT * (abs(float(exponent)) + 4)))
+        else:
+            scale = side.exp(exponent)  # correctly rounded up to one place, whatever the rounding of the context
+            scale = side.multiply(scale, Decimal(1) + (1 if self.raised else -1) * Decimal("1e-15"))
+        whole = side.fma(Decimal(above), scale, Decimal(floor))
+        found = side.multiply(whole, Decimal(1) + Decimal(share) * Decimal("1.000001"))
+        return min(found, Decimal(1)) if self.raised else max(found, Decimal(0))
 
 
 def solve(
@@ -65,129 +97,147 @@ def solve(
     reward: Callable[[int], Reals],
     *,
     raised: bool,
+    tilt: Tilt | None = None,
     absorbing: bool = False,
     keep: bool = False,
 ) -> Solved:
     """Solve the game for all budgets up to `budget`.
 
+    Guarantee: with `raised` the values are upper bounds of the game with these points, else lower bounds. Points whose
+    masses are rounded to the same side keep them so for what the points stand for.
+
     Args:
         offers: the cost and the points of each entry.
         budget: units.
         window: the losses that are kept.
-        reward: for what is left, the reward of stopping, at each loss of the window; between 0 and 1, not decreasing.
+        reward: for what is left, the reward of stopping, at each loss of the window; between 0 and 1, not decreasing,
+            zero below the tilt's origin.
         raised: whether the answer has to be an upper bound.
+        tilt: of the arrays; none if not given.
         absorbing: whether a reward of 1 ends the game (a crossing), so that nothing is chosen there.
         keep: whether to keep the best entry for every budget and loss (`STOP` for none).
+
+    Raises:
+        NoGuaranteeError: the arrays would take too much memory.
+
+    Reference: Bellman 1957; errors of transforms: Higham 2002, section 24.1.
     """
-    left_pad = max(0, *(-points.first for _, points in offers))
-    right_pad = max(0, *(points.last for _, points in offers))
-    n, longest = window.length, max(cost for cost, _ in offers)
-    kept: dict[int, _Later] = {}
-    at_zero = np.zeros(budget + 1)
-    choices = np.full((budget + 1, n), STOP, dtype=np.int8) if keep else None
-    size = _fast_length(left_pad + n + right_pad)
-    ways = [_way(points, n, size) for _, points in offers]
+    n, longest = window.length, min(budget, max(cost for cost, _ in offers))
+    if (longest + 2) * n + (budget + 1) * n * keep // 8 > MOST_NUMBERS:
+        raise NoGuaranteeError(f"{longest} units at {n} losses are too much to keep; take a larger step or unit")
+    tilt = Tilt() if tilt is None else tilt
+    game = _Game(offers, budget, window, tilt, raised=raised)
+    slots = np.zeros((longest + 1, n))
+    picked = np.full((longest + 1, n), STOP, dtype=np.int8) if keep else None
+    choices = np.empty((budget + 1, n), dtype=np.int8) if keep else None
+    above = np.zeros(budget + 1)
     for b in range(budget + 1):
-        best = reward(b).copy()
-        chosen = None if choices is None else choices[b]
-        done = best >= 1.0 if absorbing else None
-        for i, (cost, _) in enumerate(offers):
-            if cost > b:
-                continue
-            value = ways[i](kept[b - cost], left_pad, n, raised)
-            if chosen is not None:
-                better = value > best * (1 + 64 * UNIT)
-                if done is not None:
-                    better &= ~done
-                chosen[better] = i
-            np.maximum(best, value, out=best)
-        if raised:
-            np.minimum(best, 1.0, out=best)
-        padded = np.empty(left_pad + n + right_pad)
-        padded[left_pad : left_pad + n] = best
-        padded[:left_pad] = best[0] if raised else 0.0
-        padded[left_pad + n :] = 1.0 if raised else best[-1]
-        kept[b] = _Later(padded)
-        kept.pop(b - longest, None)
-        at_zero[b] = best[-window.low]
-    rounds = budget // min(cost for cost, _ in offers)
-    widest = max(len(points.masses) for _, points in offers)
-    return Solved(window, at_zero, (rounds + 1) * (widest + 8) * UNIT * (1 + 1e-6), choices)
+        slot = b % (longest + 1)
+        best = slots[slot]
+        own = reward(b)
+        weights = game.weights(b)
+        stopping = game.weighted(own, weights, b)
+        if picked is not None and choices is not None:
+            stay = best <= stopping * (1 + 64 * UNIT)
+            choices[b] = picked[slot]
+            choices[b][(stay | (own >= 1.0)) if absorbing else stay] = STOP
+            picked[slot] = STOP
+        np.maximum(best, stopping, out=best)
+        game.limit(best, weights, b)
+        above[b] = best[-window.low]
+        for i, cost, value in game.one_step(best, weights, b):
+            target = (b + cost) % (longest + 1)
+            if picked is not None:
+                picked[target][value > slots[target] * (1 + 64 * UNIT)] = i
+            np.maximum(slots[target], value, out=slots[target])
+        best[:] = 0.0
+    return Solved(window, tilt, game.floor[: budget + 1], above, game.relative, raised, choices)
 
 
-class _Later:
-    """The values one step later; their transform is made once, for all entries that lead there."""
+class _Game:
+    """What stays the same in all rounds: tilted points, places, the floor."""
 
-    __slots__ = ("_transform", "norm", "values")
+    def __init__(
+        self, offers: Sequence[tuple[int, Points]], budget: int, window: Window, tilt: Tilt, *, raised: bool
+    ) -> None:
+        self.raised, self.n, self.tilt, self.budget = raised, window.length, tilt, budget
+        self.sign = 1.0 if raised else -1.0
+        self.costs = [cost for cost, _ in offers]
+        self.left_pad = max(0, *(-points.first for _, points in offers))
+        self.right_pad = max(0, *(points.last for _, points in offers))
+        steps = np.arange(window.low, window.high + self.right_pad + 1)
+        self._weights, self._lower = tilt.weights(steps, self.sign), tilt.weights(steps[: self.n], -self.sign)
+        with np.errstate(over="ignore"):
+            self.growing = np.exp(tilt.slope * np.arange(self.left_pad, 0, -1)) * (1 + MARGIN)
+        self.falling = np.exp(-tilt.slope * np.arange(1, self.right_pad + 1)) * (1 - MARGIN)
+        masses = [(points.first, tilted_masses(points, cost, tilt, self.sign)) for cost, points in offers]
+        self.entries = Entries(masses, self.left_pad + window.length + self.right_pad)
+        self.floor, self.gaps = _floors(offers, budget, self.sign)
+        if raised and Decimal(float(self.floor[budget])) < tilt.exponent(budget).exp() * Decimal("1e-12"):
+            self.gaps = [np.zeros(budget + 1) for _ in offers]  # whatever is lost by ignoring them does not matter
+        self.relative = (budget // min(self.costs) + 1) * (self.entries.widest + 8) * UNIT * (1 + 1e-6)
 
-    def __init__(self, values: Reals) -> None:
-        self.values, self.norm = values, float(np.linalg.norm(values))
-        self._transform: NDArray[np.complex128] | None = None
+    def weights(self, b: int) -> Reals:
+        """Of the window and what is right of it, with b units left; of upper bounds never zero."""
+        found = self._weights(b)
+        return np.maximum(found, SMALLEST, out=found) if self.raised else found
 
-    def transform(self, size: int) -> NDArray[np.complex128]:
-        """The transform of the values, padded to `size`."""
-        if self._transform is None:
-            self._transform = np.fft.rfft(self.values, size)
-        return self._transform
+    def weighted(self, values: Reals, weights: Reals, b: int) -> Reals:
+        """Rewards above the floor, tilted."""
+        over = np.maximum(values - self.floor[b], 0.0) if self.floor[b] else values
+        with np.errstate(invalid="ignore"):
+            found: Reals = over * weights[: self.n]
+        found[over == 0] = 0.0  # where the weight is infinite
+        return found
 
+    def limit(self, values: Reals, weights: Reals, b: int) -> None:
+        """Nothing above certainty, nothing that could underflow."""
+        if self.raised:
+            np.minimum(values, weights[: self.n] * ((1 - self.floor[b]) * (1 + MARGIN)), out=values)
+            values[(values > 0) & (values < SMALLEST)] = SMALLEST
 
-def _way(points: Points, n: int, size: int) -> Expectation:
-    """How the expectation over these points is computed: one by one, by a correlation, or by a transform."""
-    filled = np.flatnonzero(points.masses)
-    if len(filled) <= FEW:
-        return _OneByOne([(points.first + int(i), float(points.masses[i])) for i in filled], points.infinite)
-    if len(points.masses) * n <= DIRECT:
-        return _Direct(points)
-    return _Transformed(points, size)
+    def one_step(self, values: Reals, weights: Reals, b: int) -> Iterator[tuple[int, int, Reals]]:
+        """For every entry that some budget has after these values: its number, its cost, what it is worth."""
+        wanted = {i for i, cost in enumerate(self.costs) if b + cost <= self.budget}
+        padded = self._padded(values, weights, b)
+        for i, finite in self.entries.expectations(padded, self.left_pad, self.n, wanted, self.sign):
+            gap, cost = float(self.gaps[i][b]), self.costs[i]
+            total = finite
+            if gap:
+                lost = gap * (1 - self.sign * MARGIN) * self._lower(b + cost)
+                total = np.maximum(finite * (1 + self.sign * 8 * UNIT) + lost, 0.0)
+            yield i, cost, total
 
-
-class _OneByOne:
-    """A few points."""
-
-    def __init__(self, steps: list[tuple[int, float]], infinite: float) -> None:
-        self.steps, self.infinite = steps, infinite
-
-    def __call__(self, later: _Later, left_pad: int, n: int, raised: bool) -> Reals:  # noqa: ARG002
-        total = np.full(n, self.infinite)
-        for jump, mass in self.steps:
-            total += mass * later.values[left_pad + jump : left_pad + jump + n]
-        return total
-
-
-class _Direct:
-    """A correlation; every term is added."""
-
-    def __init__(self, points: Points) -> None:
-        self.points = points
-
-    def __call__(self, later: _Later, left_pad: int, n: int, raised: bool) -> Reals:  # noqa: ARG002
-        start = left_pad + self.points.first
-        masses = self.points.masses
-        total: Reals = np.correlate(later.values[start : start + n + len(masses) - 1], masses, "valid")
-        return total + self.points.infinite
-
-
-class _Transformed:
-    """A correlation by fast Fourier transforms, with what rounding may do added or taken away.
-
-    The error of three transforms of this size is at most a few units times log2 of the size times the product of the
-    norms (Higham 2002, section 24.1; Brisebarre, Joldes, Muller, Nanes, Picot 2020); four times that is counted.
-    """
-
-    def __init__(self, points: Points, size: int) -> None:
-        self.points, self.size = points, size
-        self.transform = np.conj(np.fft.rfft(points.masses, size))
-        self.share = 64 * UNIT * math.log2(size) * float(np.linalg.norm(points.masses))
-
-    def __call__(self, later: _Later, left_pad: int, n: int, raised: bool) -> Reals:
-        start = left_pad + self.points.first
-        total: Reals = np.fft.irfft(later.transform(self.size) * self.transform, self.size)[start : start + n]
-        error = self.share * later.norm
-        moved: Reals = np.maximum(total + (error if raised else -error), 0.0)
-        return moved + self.points.infinite
+    def _padded(self, values: Reals, weights: Reals, b: int) -> Reals:
+        left = self.left_pad
+        padded = np.zeros(left + self.n + self.right_pad)
+        padded[left : left + self.n] = values
+        if not self.raised:
+            padded[left + self.n :] = values[-1] * self.falling
+            return padded
+        if values[0]:
+            padded[:left] = np.minimum(values[0] * self.growing, 1.0)
+        padded[left + self.n :] = np.clip(weights[self.n :] * (1 - self.floor[b]) * (1 + MARGIN), SMALLEST, 1.0)
+        return padded
 
 
-def _fast_length(length: int) -> int:
-    """The next length of the form 2^a or 3 2^a."""
-    power = 1 << max(length - 1, 1).bit_length()
-    return 3 * power // 4 if 3 * power // 4 >= length else power
+def _floors(offers: Sequence[tuple[int, Points]], budget: int, sign: float) -> tuple[Reals, list[Reals]]:
+    """The largest probability of an infinite loss with b units, and for each entry what choosing it at b + cost, with b
+    left, falls short of it: numbers that are not positive."""
+    floor, totals = np.zeros(budget + 1), [math.fsum(points.masses) * (1 + sign * 4 * UNIT) for _, points in offers]
+    if not any(points.infinite for _, points in offers):
+        return floor, [np.zeros(budget + 1) for _ in offers]
+    found = [np.zeros(budget + 1) for _ in offers]
+    for b in range(budget + 1):
+        for i, (cost, points) in enumerate(offers):
+            if cost <= b:
+                found[i][b - cost] = (points.infinite + totals[i] * floor[b - cost]) * (1 + sign * 8 * UNIT)
+        floor[b] = min(1.0, max((found[i][b - cost] for i, (cost, _) in enumerate(offers) if cost <= b), default=0.0))
+    gaps = []
+    for (cost, _), values in zip(offers, found, strict=True):
+        gap = np.zeros(budget + 1)
+        gap[: budget + 1 - cost] = (
+            np.minimum(values[: budget + 1 - cost] - floor[cost:], 0.0) if cost <= budget else 0.0
+        )
+        gaps.append(gap)
+    return floor, gaps

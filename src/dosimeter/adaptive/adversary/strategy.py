@@ -36,7 +36,7 @@ class Strategy:
         budget: units at the start.
         goal: what is maximised, in words.
         direction: of the neighbouring pair, "remove" or "add".
-        value: what it reaches when the menu's losses lie on the lattice; a lower bound otherwise.
+        value: what it reaches at least.
         low: the loss of the table's first column, in steps.
         choices: for each number of units left and each loss, the entry, or -1 to stop.
     """
@@ -138,7 +138,7 @@ def best_strategy(menu: Menu, budget: int, epsilon: Number) -> Strategy:
     from dosimeter.adaptive.adversary.points import Side
 
     units, target = count(budget, "budget", smallest=0), float(to_decimal(epsilon, "epsilon"))
-    side = Side.DOMINATING if menu.exact else Side.DOMINATED
+    side = Side.DOMINATED
     solved = {d: delta_values(menu, units, target, side, d, keep=True) for d in directions(menu)}
     return _best(menu, units, f"delta at epsilon {target:g}", solved)
 
@@ -149,17 +149,17 @@ def best_crossing(menu: Menu, budget: int, boundary: Boundary) -> Strategy:
 
     units = count(budget, "budget", smallest=0)
     levels = read_boundary(boundary, units)
-    side = Side.ABOVE if menu.exact else Side.BELOW
+    side = Side.BELOW
     solved = {d: crossing_values(menu, units, levels, side, d, keep=True) for d in directions(menu)}
     return _best(menu, units, "probability of crossing", solved)
 
 
 def _best(menu: Menu, budget: int, goal: str, solved: Mapping[Direction, Solved]) -> Strategy:
-    direction, best = max(solved.items(), key=lambda pair: float(pair[1].at_zero[-1]))
+    direction, best = max(solved.items(), key=lambda pair: pair[1].value(budget))
     if best.choices is None:
         raise InputError("the choices were not kept")
     best.choices.setflags(write=False)
-    return Strategy(menu, budget, goal, str(direction), float(best.at_zero[-1]), best.window.low, best.choices)
+    return Strategy(menu, budget, goal, str(direction), float(best.value(budget)), best.window.low, best.choices)
 
 
 def _jump(ratio: Fraction | None, step: Fraction) -> int:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from dosimeter.adaptive.adversary.menu import Menu
 from dosimeter.errors import InputError, NoGuaranteeError
-from dosimeter.exact import ONE, ZERO, Bound, Number, amount, count, to_decimal
+from dosimeter.exact import ZERO, Bound, Number, amount, count, to_decimal
 
 if TYPE_CHECKING:
     from dosimeter.adaptive.adversary.induction import Solved, Window
@@ -49,17 +49,16 @@ def worst_delta(menu: Menu, budget: int, epsilon: Number) -> Bound:
 
     Reference: Regehr et al. 2026; a dominated mechanism is a randomised image of its dominating pair (Blackwell 1953).
     """
-    return worst_deltas(menu, budget, epsilon)[-1]
+    units, target = count(budget, "budget", largest=LARGEST_BUDGET, smallest=0), float(to_decimal(epsilon, "epsilon"))
+    low, high = (_deltas(menu, units, target, raised=raised, only=True)[0] for raised in (False, True))
+    return Bound(min(low, high), high)
 
 
 def worst_deltas(menu: Menu, budget: int, epsilon: Number) -> list[Bound]:
     """`worst_delta` for every budget from 0 to `budget`, in one pass."""
-    from dosimeter.adaptive.adversary.points import Side
-
     units, target = count(budget, "budget", largest=LARGEST_BUDGET, smallest=0), float(to_decimal(epsilon, "epsilon"))
-    high = _deltas(menu, units, target, Side.DOMINATING)
-    low = high if menu.exact else _deltas(menu, units, target, Side.DOMINATED)
-    return [_bound(*pair) for pair in zip(low, high, strict=True)]
+    low, high = (_deltas(menu, units, target, raised=raised) for raised in (False, True))
+    return [Bound(min(a, b), b) for a, b in zip(low, high, strict=True)]
 
 
 def worst_epsilon(menu: Menu, budget: int, delta: Number) -> Bound:
@@ -74,10 +73,10 @@ def worst_epsilon(menu: Menu, budget: int, delta: Number) -> Bound:
     """
     share = amount(delta, "delta", below_one=True)
     units, top = count(budget, "budget", largest=LARGEST_BUDGET, smallest=0), _largest_loss(menu, budget)
-    if worst_delta(menu, units, top).upper > share:
+    if _deltas(menu, units, top, raised=True, only=True)[0] > share:
         raise NoGuaranteeError(f"the menu fails with a probability above delta={delta} at every epsilon")
-    upper = _root(lambda e: worst_delta(menu, units, e).upper, share, top, safe=True)
-    lower = _root(lambda e: worst_delta(menu, units, e).lower, share, upper, safe=False)
+    upper = _root(lambda e: _deltas(menu, units, e, raised=True, only=True)[0], share, top, safe=True)
+    lower = _root(lambda e: _deltas(menu, units, e, raised=False, only=True)[0], share, upper, safe=False)
     return Bound(Decimal(lower), Decimal(upper))
 
 
@@ -140,12 +139,11 @@ def worst_crossing(menu: Menu, budget: int, boundary: Boundary) -> Bound:
 
     units = count(budget, "budget", largest=LARGEST_BUDGET, smallest=0)
     levels = read_boundary(boundary, units)
-    sides = (Side.ABOVE, Side.ABOVE) if menu.exact else (Side.BELOW, Side.ABOVE)
-    found = [[crossing_values(menu, units, levels, side, d) for d in directions(menu)] for side in sides]
-    (lower, slack), (upper, more) = (
-        (max(float(s.at_zero[-1]) for s in solved), max(s.relative for s in solved)) for solved in found
-    )
-    return _bound((lower, slack), (upper, more))
+    found = [
+        [crossing_values(menu, units, levels, side, d) for d in directions(menu)] for side in (Side.BELOW, Side.ABOVE)
+    ]
+    lower, upper = (max(solved.value(units) for solved in one) for one in found)
+    return Bound(min(lower, upper), upper)
 
 
 def worst_divergence(menu: Menu, budget: int, order: Number) -> Bound:
@@ -192,8 +190,8 @@ def largest_budget(menu: Menu, epsilon: Number, delta: Number, *, most: int = LA
     target = amount(epsilon, "epsilon", round_up=False, zero=True)
     tried, reach = 0, max(menu.costs)
     while True:
-        found = worst_deltas(menu, min(reach, most), target)
-        tried = next((b for b, bound in enumerate(found) if bound.upper > share), len(found)) - 1
+        found = _deltas(menu, min(reach, most), float(target), raised=True)
+        tried = next((b for b, delta_of in enumerate(found) if delta_of > share), len(found)) - 1
         if tried < min(reach, most) or reach >= most:
             return tried
         reach *= 2
@@ -224,6 +222,7 @@ def delta_values(
     import numpy as np
 
     from dosimeter.adaptive.adversary.induction import solve
+    from dosimeter.adaptive.adversary.tilt import Tilt
 
     offers = offers_of(menu, side, direction)
     frame = window_of(menu, offers, budget, epsilon)
@@ -233,7 +232,8 @@ def delta_values(
     away = np.maximum(losses - epsilon + (margin if side.raised else -margin), 0.0)
     sign = 1.0 if side.raised else -1.0
     reward = np.clip(-np.expm1(-away) * (1 + sign * 4 * _ULP), 0.0, 1.0)
-    return solve(offers, budget, frame, lambda _: reward, raised=side.raised, keep=keep)
+    tilt = Tilt.best(offers, budget, frame.low + int(np.argmax(reward > 0)), step)
+    return solve(offers, budget, frame, lambda _: reward, raised=side.raised, tilt=tilt, keep=keep)
 
 
 def crossing_values(
@@ -249,22 +249,22 @@ def crossing_values(
     import numpy as np
 
     from dosimeter.adaptive.adversary.induction import solve
+    from dosimeter.adaptive.adversary.tilt import Tilt
 
     offers = offers_of(menu, side, direction)
     top = max((float(level) for level in levels if level is not None), default=0.0)
     frame = window_of(menu, offers, budget, top)
-    slack = Fraction(_slack(menu, offers, budget))
+    slack = Fraction(_slack(menu, offers, budget)) * (1 if side.raised else -1)
+    firsts = [None if level is None else first_above(Fraction(level) - slack, menu.step) for level in levels]
     index = np.arange(frame.low, frame.high + 1)
-    never = np.zeros(frame.length)
 
     def reward(left: int) -> Reals:
-        level = levels[budget - left]
-        if level is None:
-            return never
-        first = first_above(Fraction(level) - (slack if side.raised else -slack), menu.step)
-        return (index >= first).astype(float)
+        first = firsts[budget - left]
+        return np.zeros(frame.length) if first is None else (index >= first).astype(float)
 
-    return solve(offers, budget, frame, reward, raised=side.raised, absorbing=True, keep=keep)
+    origin = min((first for first in firsts if first is not None), default=0)
+    tilt = Tilt.best(offers, budget, origin, float(menu.step))
+    return solve(offers, budget, frame, reward, raised=side.raised, tilt=tilt, absorbing=True, keep=keep)
 
 
 def first_above(level: Fraction, step: Fraction) -> int:
@@ -300,10 +300,13 @@ def window_of(menu: Menu, offers: Sequence[tuple[int, Points]], budget: int, tar
     return frame
 
 
-def _deltas(menu: Menu, budget: int, epsilon: float, side: Side) -> list[tuple[float, float]]:
+def _deltas(menu: Menu, budget: int, epsilon: float, *, raised: bool, only: bool = False) -> list[Decimal]:
+    """The largest delta for every budget, or only for the whole one, from above or from below."""
+    from dosimeter.adaptive.adversary.points import Side
+
+    side = Side.DOMINATING if raised else Side.DOMINATED
     solved = [delta_values(menu, budget, epsilon, side, direction) for direction in directions(menu)]
-    relative = max(one.relative for one in solved)
-    return [(max(float(one.at_zero[b]) for one in solved), relative) for b in range(budget + 1)]
+    return [max(one.value(b) for one in solved) for b in ([budget] if only else range(budget + 1))]
 
 
 def _slack(menu: Menu, offers: Sequence[tuple[int, Points]], budget: int) -> float:
@@ -321,13 +324,6 @@ def _largest_loss(menu: Menu, budget: int) -> float:
         offers = offers_of(menu, Side.DOMINATING, direction)
         ends.append(window_of(menu, offers, budget, 0.0).high * float(menu.step))
     return max(ends) * 1.01 + 1e-6
-
-
-def _bound(low: tuple[float, float], high: tuple[float, float]) -> Bound:
-    """The values of the two sides with their relative errors, as an interval."""
-    lower = max(ZERO, _DOWN.create_decimal(low[0] * (1 - low[1])))
-    upper = min(ONE, _UP.create_decimal(high[0] * (1 + high[1])))
-    return Bound(lower, upper)
 
 
 __all__ = [
