@@ -217,6 +217,8 @@ class _Fold:
         )
         self.account = account_from_json(self.account_id, 1, record.recorded_at, body)
         pricing.verify(self.account.filter)
+        for odometer in self.account.odometers:
+            pricing.verify(odometer)
         self.names, self.contents = {body["name"]}, {body["content"]}
         self._restart(body)
 

@@ -49,8 +49,8 @@ def is_proven(stored: Loss, event: Event, rule: Filter[Any], relation: Neighbour
     return is_proven_loss(stored, event, rule, relation=relation)
 
 
-def verify(rule: Filter[Any]) -> None:
-    """Check what reading a filter back does not: that it keeps its own promise, where that takes a computation.
+def verify(rule: Any) -> None:
+    """Check what reading a filter or an odometer back does not: that it keeps its promise, where that takes computing.
 
     Raises:
         InputError: it does not.

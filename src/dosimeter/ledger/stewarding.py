@@ -41,7 +41,9 @@ def wanted(
     by = texts.name(opened_by, "opened_by")
     agreed = agreement(unit, NeighbouringRelation.read(relation), _stored_form(rule), tuple(odometers))
     for data in agreed["odometers"]:
-        pricing.read_odometer(data).bound(rule.start())  # refuses one that cannot read this filter's states
+        stored = pricing.read_odometer(data)
+        stored.bound(rule.start())  # refuses one that cannot read this filter's states
+        pricing.verify(stored)
     facts, _ = texts.plain(terms if terms is not None else {}, "terms", largest=texts.MAX_TERMS)
     if not isinstance(facts, dict):
         raise InputError("terms is not an object of JSON; give a dict")

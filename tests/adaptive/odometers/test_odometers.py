@@ -25,6 +25,7 @@ from dosimeter.adaptive.odometers import (
     ODOMETER_KINDS,
     BettingOdometer,
     FilterOdometer,
+    GaussianOdometer,
     LossBound,
     LossOdometer,
     MixtureOdometer,
@@ -34,6 +35,7 @@ from dosimeter.adaptive.odometers import (
     RDPOdometer,
     RogersOdometer,
     StitchedOdometer,
+    StoppedGaussianOdometer,
     StoppedRunBound,
     StoppedRunOdometer,
     UnionOdometer,
@@ -52,6 +54,7 @@ TIMED: list[BettingOdometer] = [
     StitchedOdometer(D("1e-6"), D("0.01"), "rounded"),
 ]
 PARTS = (TIMED[0], TIMED[1], TIMED[2])
+GAUSSIAN = GaussianOdometer(D("1e-6"), "square_root", D("0.1"), D(1), D("5.5"))
 ALL: list[Any] = [
     *TIMED,
     UnionOdometer(PARTS),
@@ -62,6 +65,8 @@ ALL: list[Any] = [
     RogersOdometer(D("1e-6"), 1000),
     StoppedRunOdometer(TIMED[1], D("1e-7")),
     ProbabilisticOdometer(UnionOdometer(PARTS), D("1e-7")),
+    GAUSSIAN,
+    StoppedGaussianOdometer(GAUSSIAN, D("1e-7")),
 ]
 
 
@@ -194,7 +199,9 @@ def test_renyi_states_and_timed_states_are_not_mixed_up() -> None:
         RDPOdometer(D("1e-6"), D(8)).bound(renyi)
     with pytest.raises(NoGuaranteeError, match="Rogers"):
         RogersOdometer(D("1e-6"), 100).bound(timed)
-    for odometer in ALL[:-1]:
+    for odometer in ALL:
+        if hasattr(odometer, "record"):  # reads records of its own
+            continue
         with pytest.raises(InputError, match="not a filter's state"):
             odometer.bound("a state")
 

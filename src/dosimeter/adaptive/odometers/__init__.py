@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
+from dosimeter.adaptive.odometers.gaussian import GaussianOdometer, GaussianRecord, StoppedGaussianOdometer
 from dosimeter.adaptive.odometers.jsonform import configuration_from_json
 from dosimeter.adaptive.odometers.line import FilterOdometer
 from dosimeter.adaptive.odometers.mixture import MixtureOdometer
@@ -20,7 +21,7 @@ from dosimeter.adaptive.odometers.stitched import StitchedOdometer
 from dosimeter.adaptive.odometers.stopped import StoppedRunOdometer
 from dosimeter.adaptive.odometers.union import UnionOdometer
 
-AnyOdometer: TypeAlias = LossOdometer | StoppedRunOdometer | ProbabilisticOdometer
+AnyOdometer: TypeAlias = LossOdometer | StoppedRunOdometer | ProbabilisticOdometer | StoppedGaussianOdometer
 
 ODOMETER_KINDS: Final[dict[str, str]] = {
     "mixture": "tight over a wide range of intrinsic times; the default",
@@ -32,6 +33,8 @@ ODOMETER_KINDS: Final[dict[str, str]] = {
     "rogers": "the first published odometer, for comparison",
     "stopped_run": "a loss odometer read for rounds that may fail: a statement about stopped runs",
     "probabilistic": "a loss odometer corrected for (epsilon, delta)-pDP rounds",
+    "gaussian": "a computed boundary for the loss of Gaussian releases, lowest of its shape up to a horizon",
+    "gaussian_stopped": "a computed Gaussian boundary read for GDP accounts: a statement about stopped runs",
 }
 
 _CLASSES: Final[dict[str, Any]] = {
@@ -46,6 +49,8 @@ _CLASSES: Final[dict[str, Any]] = {
         RogersOdometer,
         StoppedRunOdometer,
         ProbabilisticOdometer,
+        GaussianOdometer,
+        StoppedGaussianOdometer,
     )
 }
 
@@ -61,6 +66,8 @@ __all__ = [
     "AnyOdometer",
     "BettingOdometer",
     "FilterOdometer",
+    "GaussianOdometer",
+    "GaussianRecord",
     "LossBound",
     "LossOdometer",
     "MixtureOdometer",
@@ -70,6 +77,7 @@ __all__ = [
     "RDPOdometer",
     "RogersOdometer",
     "StitchedOdometer",
+    "StoppedGaussianOdometer",
     "StoppedRunBound",
     "StoppedRunOdometer",
     "UnionOdometer",
