@@ -34,6 +34,10 @@ def test_every_scheme_becomes_its_own_event() -> None:
     assert sampled_event(step, batching="allocation", relation="zero_out", steps=9, selected=1) == (
         RandomAllocation(9, 1, step)
     )
+    expected = sampled_event(step, batching="poisson", relation="add_remove", expected_batch_size=25, population=1000)
+    assert expected == PoissonSampled(Decimal("0.025"), step)
+    with pytest.raises(InputError, match="larger than population"):
+        sampled_event(step, batching="poisson", relation="add_remove", expected_batch_size=25, population=24)
     third = sampled_event(step, batching="poisson", relation="add_remove", probability="1/3")
     assert Fraction(third.probability) > Fraction(1, 3)
 

@@ -150,6 +150,116 @@ def test_training_noise_and_sampling_are_found() -> None:
     )
 
 
+LAPLACE = {"mechanism": "laplace", "scale": "20", "l1_sensitivity": "1", "count": 2}
+NESTED = {
+    "kind": "composed",
+    "events": [
+        {"kind": "repeated", "count": 3, "event": {"kind": "gaussian", "sigma": "?", "l2_sensitivity": "1"}},
+        {"kind": "laplace", "scale": "20", "l1_sensitivity": "1"},
+    ],
+}
+BATCHES = {"mechanism": "gaussian", "sigma": "1.1", "l2_sensitivity": "2", "count": 1000}
+
+
+def exchanged(**sizes: Any) -> dict[str, Any]:
+    """A training run on batches of fixed size."""
+    return {**BATCHES, "sample": {"batching": "fixed_size", **sizes}}
+
+
+@pytest.mark.parametrize(
+    ("steps", "relation", "unknown", "whole"),
+    [
+        ([{**SGD, "noise_multiplier": "?"}, LAPLACE], "add_remove", "noise_multiplier", False),
+        ([{"event": NESTED, "count": 2}], "add_remove", "sigma", False),
+        (
+            [{"mechanism": "gaussian", "sigma": "20", "l2_sensitivity": "?"}, LAPLACE],
+            "add_remove",
+            "l2_sensitivity",
+            False,
+        ),
+        ([{"mechanism": "randomized_response", "epsilon": "?", "count": 50}], "add_remove", "epsilon", False),
+        (
+            [
+                {"mechanism": "randomized_response", "epsilon": "0.3", "delta": "?"},
+                {"mechanism": "gaussian", "noise_multiplier": "5"},
+            ],
+            "add_remove",
+            "delta",
+            False,
+        ),
+        ([{**SGD, "count": "?"}, LAPLACE], "add_remove", "count", True),
+        ([{**SGD, "sample": {"batching": "poisson", "probability": "?"}}], "add_remove", "probability", False),
+        (
+            [{**SGD, "sample": {"batching": "poisson", "expected_batch_size": "?", "population": 60000}}],
+            "add_remove",
+            "expected_batch_size",
+            True,
+        ),
+        ([exchanged(batch_size="?", population=60000)], "replace_one", "batch_size", True),
+        ([exchanged(batch_size=20, population="?")], "replace_one", "population", True),
+        (
+            [
+                {
+                    "mechanism": "gaussian",
+                    "noise_multiplier": "9",
+                    "sample": {"batching": "allocation", "steps": 30, "selected": "?"},
+                }
+            ],
+            "add_remove",
+            "selected",
+            True,
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_any_number_of_a_plan_can_be_the_unknown(
+    steps: list[dict[str, Any]], relation: str, unknown: str, whole: bool
+) -> None:
+    """Every key, in every kind of step: the filled plan costs at most the target, and is nearly all of it."""
+    Path("plan.json").write_text(json.dumps({"relation": relation, "delta": "1e-5", "steps": steps}))
+    found = run_json("calibrate", "plan.json", "--epsilon", "1")
+    assert found["unknown"] == unknown
+    assert found["way"] == "privacy_loss_distribution"
+    Path("filled.json").write_text(json.dumps(found["plan"]))
+    again = Decimal(run_json("account", "filled.json", "--delta", "1e-5")["at_epsilon"]["upper"])
+    assert again <= 1
+    assert again >= (Decimal("0.9") if whole else 1 - Decimal("2e-6"))
+    assert found["not_certified"] is not None
+    if whole:
+        assert abs(int(found["not_certified"]) - int(found["value"])) == 1
+
+
+def test_epsilon_or_delta_can_be_the_unknown() -> None:
+    """--epsilon ? and --delta ? turn the question round, and agree with each other."""
+    name = plan(SGD)
+    epsilon = run_json("calibrate", name, "--epsilon", "?", "--delta", "1e-5")
+    assert epsilon["unknown"] == "epsilon"
+    assert float(epsilon["value"]) == pytest.approx(1.068091114, rel=1e-8)
+    delta = run_json("calibrate", name, "--epsilon", epsilon["value"], "--delta", "?")
+    assert float(delta["value"]) == pytest.approx(1e-5, rel=1e-6)
+    assert run_json("calibrate", plan(SGD, delta="?"), "--epsilon", epsilon["value"])["value"] == delta["value"]
+    assert "delta = 1." in run("calibrate", name, "--epsilon", "1", "--delta", "?")
+    assert "epsilon = 1.068" in run("calibrate", name, "--epsilon", "?", "--delta", "1e-5")
+
+
+def test_groups_and_epsilon_zero_are_calibrated_for() -> None:
+    """A group of two needs twice the noise; at epsilon 0 noise limits the advantage."""
+    gaussian = plan({"mechanism": "gaussian", "noise_multiplier": "?"})
+    two = run_json("calibrate", gaussian, "--epsilon", "1", "--delta", "1e-6", "--group", "2")
+    assert float(two["value"]) == pytest.approx(2 * 4.22467888932684, rel=1e-8)
+    none = run_json("calibrate", gaussian, "--epsilon", "0", "--delta", "1e-5")
+    assert float(none["value"]) == pytest.approx(39894.228, rel=1e-7)
+
+
+def test_a_plan_without_a_law_is_calibrated_by_a_theorem() -> None:
+    """The answer says that it is a bound, and which theorem holds it."""
+    name = plan({"mechanism": "discrete_gaussian", "sigma": "?", "l2_sensitivity": "3", "count": 5})
+    assert run_json("calibrate", name, "--epsilon", "1", "--delta", "1e-6")["way"] == "zcdp_sum"
+    assert "priced by zcdp_sum" in run("calibrate", name, "--epsilon", "1", "--delta", "1e-6")
+    wide = plan({"mechanism": "gaussian", "noise_multiplier": "?"})
+    assert "whole range" in run("calibrate", wide, "--epsilon", "1e12", "--delta", "1e-6")
+
+
 def test_theorems_stand_side_by_side() -> None:
     """The exact price is below every theorem; theorems keep their known order; the figure is drawn."""
     name = plan({"mechanism": "randomized_response", "epsilon": "0.1", "count": 100}, delta="1e-5")
@@ -187,13 +297,20 @@ def test_a_profile_is_drawn() -> None:
         (("account", "--delta", "1e-6"), {**SGD, "noise_multiplier": "-1"}, "step 1"),
         (("calibrate", "--epsilon", "1", "--delta", "1e-6"), SGD, "?"),
         (("calibrate", "--epsilon", "1"), {**SGD, "count": "?"}, "--delta"),
-        (("calibrate", "--epsilon", "0", "--delta", "1e-6"), {**SGD, "count": "?"}, "epsilon"),
+        (("calibrate", "--epsilon", "0", "--delta", "0"), {**SGD, "count": "?"}, "nothing may be learnt"),
+        (("calibrate", "--epsilon", "?", "--delta", "?"), SGD, "both unknown"),
+        (("calibrate", "--epsilon", "?", "--delta", "1e-6"), {**SGD, "count": "?"}, "an unknown too (count)"),
+        (("calibrate", "--epsilon", "NaN", "--delta", "1e-6"), {**SGD, "count": "?"}, "epsilon"),
+        (("calibrate", "--epsilon", "-1", "--delta", "1e-6"), {**SGD, "count": "?"}, "epsilon"),
+        (("calibrate", "--epsilon", "inf", "--delta", "1e-6"), {**SGD, "count": "?"}, "epsilon"),
+        (("calibrate", "--epsilon", "1", "--delta", "1"), {**SGD, "count": "?"}, "delta"),
+        (("calibrate", "--epsilon", "1", "--delta", "0"), {**SGD, "count": "?"}, "delta=0"),
         (("calibrate", "--epsilon", "1", "--delta", "1e-6"), {**SGD, "count": "?", "noise_multiplier": "?"}, "several"),
         (("calibrate", "--epsilon", "1", "--delta", "1e-6"), {**SGD, "mechanism": "?"}, "cannot be unknown"),
         (
             ("calibrate", "--epsilon", "0.001", "--delta", "1e-9"),
             {"mechanism": "gaussian", "noise_multiplier": "1", "count": "?"},
-            "not even",
+            "no count from 1 to 1000000000 meets epsilon=0.001",
         ),
         (("compare",), SGD, "--delta"),
     ],

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 from enum import StrEnum
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dosimeter.accounting.amplification import MAX_POPULATION, read_probability
@@ -48,6 +49,7 @@ _FIELDS: Final = {
     Batching.WITH_REPLACEMENT: ("draws", "population"),
     Batching.ALLOCATION: ("steps", "selected"),
 }
+_EXPECTED: Final = {"expected_batch_size", "population"}
 _CLASSES: Final[dict[Batching, type[Any]]] = {
     Batching.POISSON: PoissonSampled,
     Batching.FIXED_SIZE: FixedSizeSampled,
@@ -80,8 +82,9 @@ def sampled_event(
         event: what is released of a batch, its sensitivity under `relation`.
         batching: how batches are made.
         relation: the account's neighbouring relation.
-        sizes: probability (poisson), batch_size and population (fixed_size), draws and population (with_replacement),
-            steps and selected (allocation).
+        sizes: probability, or expected_batch_size and population, their ratio being the probability (poisson);
+            batch_size and population (fixed_size), draws and population (with_replacement), steps and selected
+            (allocation).
 
     Raises:
         NotionError: the scheme says nothing about this relation.
@@ -93,6 +96,8 @@ def sampled_event(
     way, wanted = _batching(batching), NeighbouringRelation.read(relation)
     if way in _REFUSED:
         raise NoGuaranteeError(f"batching={way}: {_REFUSED[way]}")
+    if way is Batching.POISSON and set(sizes) == _EXPECTED:
+        sizes = {"probability": _expected(sizes)}
     if set(sizes) != set(_FIELDS[way]):
         raise InputError(
             f"batching={way} needs exactly: {', '.join(_FIELDS[way])}; got: {', '.join(sizes) or 'nothing'}"
@@ -103,6 +108,16 @@ def sampled_event(
     built: Event = _CLASSES[way](**values, event=event)
     require_relation(built, wanted)
     return built
+
+
+def _expected(sizes: dict[str, Number]) -> Fraction:
+    """The probability with which independent coins make batches of this size on average."""
+    batch, population = (
+        count(sizes[name], name, largest=MAX_POPULATION) for name in ("expected_batch_size", "population")
+    )
+    if batch > population:
+        raise InputError(f"expected_batch_size={batch} is larger than population={population}")
+    return Fraction(batch, population)
 
 
 def largest_probability(probabilities: Iterable[Number]) -> Decimal:

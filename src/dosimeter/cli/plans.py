@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 PlanPath = Annotated[Path, typer.Argument(help="A plan file: .json, .yaml or .yml.")]
 TargetDelta = Annotated[str | None, typer.Option("--delta", help="At which delta; the plan file's own when left out.")]
 FigurePath = Annotated[Path | None, typer.Option("--figure", help="Write a figure (SVG) here.")]
+Group = Annotated[int, typer.Option("--group", help="How many rows stand or fall together: the rows of one user.")]
+GroupSampling = Annotated[
+    str, typer.Option("--group-sampling", help="Who has a coin of their own in a sample: records, or groups.")
+]
 PROFILE_POINTS = 33
 REPETITIONS = (1, 2, 4, 8, 16, 32, 64)
 TALLEST = 3.0  # a theorem that says more than this multiple of the truth would flatten the others
@@ -40,12 +44,8 @@ def account(
     check: Annotated[
         bool, typer.Option("--check", help="Ask a second, independent engine too; a contradiction is an error.")
     ] = False,
-    group: Annotated[
-        int, typer.Option("--group", help="How many rows stand or fall together: the rows of one user.")
-    ] = 1,
-    group_sampling: Annotated[
-        str, typer.Option("--group-sampling", help="Who has a coin of their own in a sample: records, or groups.")
-    ] = "records",
+    group: Group = 1,
+    group_sampling: GroupSampling = "records",
     figure: FigurePath = None,
     as_json: o.AsJson = False,
 ) -> None:
@@ -94,57 +94,40 @@ def account(
 @speaks_plainly
 def calibrate(
     plan: PlanPath,
-    epsilon: Annotated[str, typer.Option(help="The epsilon that the whole plan may cost.")],
+    epsilon: Annotated[
+        str, typer.Option(help="The epsilon that the whole plan may cost, 0 included; ? where it is what to find.")
+    ],
     delta: TargetDelta = None,
+    group: Group = 1,
+    group_sampling: GroupSampling = "records",
     as_json: o.AsJson = False,
 ) -> None:
-    """Find the number written as "?" in a plan: the noise, count, probability, ... that meets a target.
+    """Find the number written as "?" in a plan: the noise, count, probability, batch size, ... that meets a target.
 
     The answer is certified: at that value the plan costs at most epsilon. The nearest value that was not certified is
-    shown with it.
+    shown with it. Epsilon or delta may be the "?" too, when the plan has no other.
 
     Example: dosimeter calibrate plan.yaml --epsilon 1 --delta 1e-5
     """
-    from dosimeter.accounting.solve import solve
-    from dosimeter.interop.template import load_template
+    from dosimeter.cli.unknowns import Question, find
+    from dosimeter.interop.planfile import read_plan_data
 
-    template = load_template(plan)
-    target = amount(epsilon, "epsilon", round_up=False)
-    unknown = template.unknown
-    level = amount(delta, "delta", round_up=False, below_one=True) if delta is not None else _own_delta(template.data)
-
-    def price(value: Decimal) -> Bound | None:
-        try:
-            return _accountant(template.fill(value)).epsilon(level)
-        except NoGuaranteeError:
-            return None
-
-    start = Decimal(1) if unknown.low <= 1 <= unknown.high and not unknown.whole else None
-    found = solve(
-        price,
-        target,
-        rising=unknown.rising,
-        low=unknown.low,
-        high=_most(template.data, template.name, unknown.high),
-        whole=unknown.whole,
-        start=start,
-    )
+    asked = Question.read(read_plan_data(plan), epsilon, delta)
+    found = find(asked, lambda read: _for_groups(read, group, group_sampling))
     if as_json:
-        emit(
-            {
-                "unknown": template.name,
-                "value": text(found.value),
-                "epsilon": _ends(found.epsilon),
-                "delta": text(level),
-                "not_certified": None if found.rival is None else text(found.rival),
-                "plan": template.fill(found.value).to_json(),
-            }
-        )
+        emit(found)
         return
-    typer.echo(f"{template.name} = {text(found.value)}")
-    typer.echo(f"epsilon at delta {text(level)}: at most {brief_up(found.epsilon.upper, 10)}")
-    near = "the whole range meets the target" if found.rival is None else f"not certified at {text(found.rival)}"
-    typer.echo(near)
+    typer.echo(f"{found['unknown']} = {found['value']}")
+    if found["unknown"] != "delta":
+        typer.echo(f"epsilon at delta {found['delta']}: at most {brief_up(found['epsilon']['upper'], 10)}")
+    if found["unknown"] in {"epsilon", "delta"}:
+        typer.echo(f"at least {brief_down(found['not_certified'], 10)}")
+    elif found["not_certified"] is None:
+        typer.echo("the whole range meets the target")
+    else:
+        typer.echo(f"not certified at {found['not_certified']}")
+    if found["way"] != "privacy_loss_distribution":
+        typer.echo(f"priced by {found['way']}, which only bounds it: some of the plan has no exact law")
 
 
 @app.command()
@@ -204,22 +187,6 @@ def _delta(given: str | None, plan: PlanFile) -> Decimal:
     if plan.delta is None:
         raise InputError("neither --delta nor the plan file says at which delta; add --delta 1e-6")
     return plan.delta
-
-
-def _own_delta(data: Any) -> Decimal:
-    own = data.get("delta") if isinstance(data, dict) else None
-    if own is None:
-        raise InputError("neither --delta nor the plan file says at which delta; add --delta 1e-6")
-    return amount(own, "delta", round_up=False, below_one=True)
-
-
-def _most(data: Any, name: str, high: Decimal) -> Decimal:
-    """A batch is no larger than its population, and a record takes part in no more steps than there are."""
-    limit = {"batch_size": "population", "selected": "steps"}.get(name)
-    if limit is None:
-        return high
-    sizes = [Decimal(str(step["sample"][limit])) for step in data["steps"] if limit in step.get("sample", {})]
-    return min([high, *sizes])
 
 
 EXACT = "exact (saddle line)"

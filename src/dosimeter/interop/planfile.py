@@ -49,7 +49,7 @@ MAX_STEPS: Final = 10_000
 MAX_NAME: Final = 200
 _PLAN_KEYS: Final = ("relation", "delta", "title", "steps")
 _STEP_KEYS: Final = ("name", "mechanism", "event", "count", "sample")
-_WHOLE_KEYS: Final = ("count", "batch_size", "population", "draws", "steps", "selected")
+_WHOLE_KEYS: Final = ("count", "batch_size", "expected_batch_size", "population", "draws", "steps", "selected")
 _SAMPLE_KEYS: Final = ("batching", "probability", *_WHOLE_KEYS[1:])
 
 

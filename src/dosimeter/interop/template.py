@@ -7,18 +7,20 @@
         count: 1000
         sample: {batching: poisson, probability: 0.01}
 
-The unknown may stand for noise (noise_multiplier, sigma, scale), a sensitivity (a clipping norm), an epsilon, a count,
-a sampling probability or a batch size. It may stand in several places that share one value.
+The unknown may stand for noise (noise_multiplier, sigma, scale), a sensitivity (a clipping norm), a mechanism's own
+epsilon, delta, rho or mu, a count, a sampling probability, or a size of a sampling scheme. It may stand in several
+places that share one value.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
+from dosimeter.accounting.parameters import PARAMETERS, Parameter, read_parameter
 from dosimeter.errors import InputError
 from dosimeter.exact import text
 from dosimeter.interop.planfile import PlanFile, parse_plan, read_plan_data
@@ -26,32 +28,8 @@ from dosimeter.interop.planfile import PlanFile, parse_plan, read_plan_data
 UNKNOWN: Final = "?"
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
-    """What can be unknown, which way epsilon moves with it, and where to look."""
-
-    rising: bool
-    low: Decimal
-    high: Decimal
-    whole: bool = False
-
-
-_NOISE: Final = Unknown(False, Decimal("1e-6"), Decimal("1e9"))
-_COUNT: Final = Unknown(True, Decimal(1), Decimal(10**9), whole=True)
-UNKNOWNS: Final = {
-    "noise_multiplier": _NOISE,
-    "sigma": _NOISE,
-    "scale": _NOISE,
-    "l1_sensitivity": Unknown(True, Decimal("1e-9"), Decimal("1e9")),
-    "l2_sensitivity": Unknown(True, Decimal("1e-9"), Decimal("1e9")),
-    "epsilon": Unknown(True, Decimal("1e-9"), Decimal("1e4")),
-    "probability": Unknown(True, Decimal("1e-9"), Decimal(1)),
-    "count": _COUNT,
-    "batch_size": _COUNT,
-    "selected": _COUNT,
-    "draws": _COUNT,
-    "population": Unknown(False, Decimal(1), Decimal(10**12), whole=True),
-}
+_LIMITS: Final = {"batch_size": "population", "expected_batch_size": "population", "selected": "steps"}
+_LEAST: Final = {limit: name for name, limit in _LIMITS.items() if name != "expected_batch_size"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +40,12 @@ class PlanTemplate:
     name: str
 
     @property
-    def unknown(self) -> Unknown:
-        """Direction and range of what is to be found."""
-        return UNKNOWNS[self.name]
+    def unknown(self) -> Parameter:
+        """Direction and range of what is to be found: a batch is no larger than its population, and so on."""
+        own = PARAMETERS[self.name]
+        most = [Decimal(size) for size in _beside(self.data, _LIMITS.get(self.name))]
+        least = [Decimal(size) for size in _beside(self.data, _LEAST.get(self.name))]
+        return replace(own, low=max([own.low, *least]), high=min([own.high, *most]))
 
     def fill(self, value: Decimal) -> PlanFile:
         """The plan with the unknown replaced; raises InputError where the value makes no plan."""
@@ -79,15 +60,23 @@ def load_template(path: str | Path) -> PlanTemplate:
 
 def parse_template(data: Any) -> PlanTemplate:
     """Read a template from the value that its file holds."""
-    found = set(_places(data, ""))
+    if isinstance(data, dict) and data.get("delta") == UNKNOWN:
+        raise InputError(
+            f'the plan\'s own delta is no number of its steps; to find it, give an epsilon and delta "{UNKNOWN}"'
+        )
+    found = unknowns(data)
     if not found:
         raise InputError(f'the plan has no unknown; write "{UNKNOWN}" in place of the number to find')
     if len(found) > 1:
         raise InputError(f"the plan has several unknowns ({', '.join(sorted(found))}); leave one")
     name = found.pop()
-    if name not in UNKNOWNS:
-        raise InputError(f"{name or 'this place'} cannot be unknown; one of these can: {', '.join(UNKNOWNS)}")
+    read_parameter(name or "this place")
     return PlanTemplate(data, name)
+
+
+def unknowns(data: Any) -> set[str]:
+    """The names of the numbers that a plan leaves unknown."""
+    return set(_places(data, ""))
 
 
 def _places(data: Any, key: str) -> Iterator[str]:
@@ -99,6 +88,16 @@ def _places(data: Any, key: str) -> Iterator[str]:
     elif isinstance(data, list):
         for value in data:
             yield from _places(value, key)
+
+
+def _beside(data: Any, name: str | None) -> Iterator[int]:
+    """The numbers of this name that stand beside an unknown."""
+    if isinstance(data, dict):
+        size = str(data.get(name, "")) if UNKNOWN in data.values() else ""
+        if size.isascii() and size.isdigit() and 0 < len(size) < 20:
+            yield int(size)
+    for value in data.values() if isinstance(data, dict) else data if isinstance(data, list) else ():
+        yield from _beside(value, name)
 
 
 def _replace(data: Any, value: Any) -> Any:
