@@ -5,6 +5,7 @@ is the value of a finite decision problem; it is computed here from both sides, 
 """
 
 from dosimeter.adaptive.adversary.menu import Menu, Offer
+from dosimeter.adaptive.adversary.replay import Replay, Turn, every_run, replay
 from dosimeter.adaptive.adversary.strategy import Strategy, best_crossing, best_strategy
 from dosimeter.adaptive.adversary.values import (
     largest_budget,
@@ -19,10 +20,14 @@ from dosimeter.adaptive.adversary.values import (
 __all__ = [
     "Menu",
     "Offer",
+    "Replay",
     "Strategy",
+    "Turn",
     "best_crossing",
     "best_strategy",
+    "every_run",
     "largest_budget",
+    "replay",
     "worst_crossing",
     "worst_delta",
     "worst_deltas",

@@ -10,20 +10,23 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from dosimeter.adaptive.adversary.menu import Menu, Offer
 from dosimeter.adaptive.adversary.values import Boundary, crossing_values, delta_values, directions, read_boundary
 from dosimeter.errors import InputError
-from dosimeter.exact import Number, count, to_decimal
+from dosimeter.exact import Number, count, show, to_decimal
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from dosimeter.adaptive.adversary.induction import Solved
+    from dosimeter.adaptive.adversary.points import Points
     from dosimeter.adaptive.game import Box, Law
     from dosimeter.pld.laws.law import Direction
+
+LONGEST_ROW: Final = 1 << 18
 
 
 @final
@@ -59,6 +62,14 @@ class Strategy:
         column = min(max(loss - self.low, 0), self.choices.shape[1] - 1)
         entry = int(self.choices[left, column])
         return None if entry < 0 else entry
+
+    @property
+    def points(self) -> tuple[Points, ...]:
+        """What each entry of the menu does to the loss, in the direction of the strategy."""
+        from dosimeter.adaptive.adversary.points import Side, points_of
+        from dosimeter.pld.laws.law import Direction
+
+        return tuple(points_of(law, Direction(self.direction), self.menu.step, Side.BELOW) for law in self.menu.laws)
 
     def offer(self, left: int, loss: float) -> Offer | None:
         """The entry to choose at a loss in nats, rounded to the nearest step; None to stop."""
@@ -128,6 +139,32 @@ class Strategy:
             "choices": table,
         }
 
+    @classmethod
+    def from_json(cls, data: object) -> Strategy:
+        """Read a strategy back; raises InputError for anything that `to_json` does not write."""
+        import numpy as np
+
+        fields_ = {"menu", "budget", "goal", "direction", "value", "choices"}
+        if not isinstance(data, dict) or set(data) != fields_ or not isinstance(data["choices"], dict):
+            raise InputError(f"a strategy has exactly the fields: {', '.join(sorted(fields_))}")
+        menu, units = Menu.from_json(data["menu"]), count(data["budget"], "budget", smallest=0)
+        if data["direction"] not in {"remove", "add"} or not isinstance(data["goal"], str):
+            raise InputError("a strategy is for the direction remove or add, and says what its goal is")
+        if type(data["value"]) is not float or not 0 <= data["value"] <= 1:
+            raise InputError(f"value={show(data['value'])} is no probability")
+        if set(data["choices"]) != {str(left) for left in range(units + 1)}:
+            raise InputError("a strategy has one row of choices for every number of units left")
+        rows = [_row(data["choices"][str(left)], len(menu.offers)) for left in range(units + 1)]
+        lows, widths = {low for low, _ in rows}, {len(row) for _, row in rows}
+        if len(lows) != 1 or len(widths) != 1:
+            raise InputError("all rows of choices cover the same losses")
+        choices = np.array([row for _, row in rows], dtype=np.int8)
+        choices.setflags(write=False)
+        found = cls(menu, units, data["goal"], data["direction"], data["value"], lows.pop(), choices)
+        if found.to_json() != data:
+            raise InputError("a strategy's choices are stored as the longest runs of one choice; write them so")
+        return found
+
 
 def best_strategy(menu: Menu, budget: int, epsilon: Number) -> Strategy:
     """The strategy with the largest delta at `epsilon`.
@@ -160,6 +197,27 @@ def _best(menu: Menu, budget: int, goal: str, solved: Mapping[Direction, Solved]
         raise InputError("the choices were not kept")
     best.choices.setflags(write=False)
     return Strategy(menu, budget, goal, str(direction), float(best.value(budget)), best.window.low, best.choices)
+
+
+def _row(runs: object, entries: int) -> tuple[int, list[int]]:
+    """A row of choices: its first loss and the entry at each loss from there on."""
+    row: list[int] = []
+    low: int | None = None
+    if not isinstance(runs, list):
+        raise InputError(f"{show(runs)} is no list of runs of one choice")
+    for run in runs:
+        if not isinstance(run, list) or len(run) != 3 or not all(type(part) is int for part in run[:2]):
+            raise InputError(f"{show(run)} is no run of one choice: first loss, last loss, entry")
+        first, last, entry = run
+        if entry is not None and (type(entry) is not int or not 0 <= entry < entries):
+            raise InputError(f"entry={show(entry)} is not on the menu")
+        low = first if low is None else low
+        if first != low + len(row) or not first <= last < first + LONGEST_ROW:
+            raise InputError(f"the run {show(run)} does not begin where the one before it ends")
+        row += [-1 if entry is None else entry] * (last - first + 1)
+    if low is None:
+        raise InputError("a row of choices is empty")
+    return low, row
 
 
 def _jump(ratio: Fraction | None, step: Fraction) -> int:
