@@ -19,6 +19,7 @@ from dosimeter.errors import InputError, NoGuaranteeError, NotionError
 from dosimeter.events import (
     Composed,
     Declared,
+    DeclaredPair,
     DiscreteGaussian,
     DiscreteLaplace,
     Event,
@@ -233,6 +234,7 @@ def test_every_event_has_a_group_form_or_a_reason() -> None:
         DiscreteLaplace(2),
         RandomizedResponse(1),
         Declared(ZCDP("0.1"), "x"),
+        DeclaredPair(("0.6", "0.4"), ("0.5", "0.5"), "x"),
         Repeated(Laplace(2), 3),
         Composed((Laplace(2), Gaussian(2))),
         PoissonSampled("0.01", Gaussian(2)),

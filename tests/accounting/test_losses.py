@@ -18,6 +18,7 @@ from dosimeter.errors import InputError, NoGuaranteeError
 from dosimeter.events import (
     Composed,
     Declared,
+    DeclaredPair,
     DiscreteGaussian,
     DiscreteLaplace,
     Event,
@@ -61,6 +62,8 @@ EXAMPLES: tuple[Event, ...] = (
     RandomizedResponse(1),
     RandomizedResponse(1, "1e-6"),
     *(Declared(loss, "by its authors") for loss in DECLARED_LOSSES),
+    DeclaredPair(("0.6", "0.4"), ("0.5", "0.5"), "by its authors"),
+    DeclaredPair(("0.6", "0.39", "0.01"), ("0.5", "0.5", "0"), "by its authors"),
     Repeated(Laplace(2), 3),
     Composed((Laplace(2), DiscreteLaplace(3))),
     PoissonSampled("0.01", Gaussian(2)),
@@ -87,7 +90,7 @@ def test_every_event_is_priced_or_refused_with_a_reason_in_every_notion() -> Non
                 unhelpful += not (";" in message and (" use " in message or " open " in message))
             else:
                 assert loss.notion == notion
-    assert (refused, unhelpful) == (22, 0)
+    assert (refused, unhelpful) == (23, 0)
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from dosimeter.accounting.amplification import amplified_epsilon, amplify_with_r
 from dosimeter.errors import NoGuaranteeError
 from dosimeter.events import (
     Declared,
+    DeclaredPair,
     DiscreteGaussian,
     DiscreteLaplace,
     Event,
@@ -52,6 +53,7 @@ from dosimeter.notions.profiles import (
     laplace_epsilon,
     randomized_response_delta,
 )
+from dosimeter.notions.profiles.pairs import largest_loss
 from dosimeter.notions.profiles.reading import LARGEST_COUNT
 
 _MOST_DRAWS: Final = 10**6
@@ -94,14 +96,15 @@ def base_of(event: Event) -> Base:
     bounds = [(_pure(leaf), n) for leaf, n in parts]
     single = parts[0][0] if len(parts) == 1 and parts[0][1] == 1 else None
     known = [square is not None or pure is not None for (square, _), (pure, _) in zip(squares, bounds, strict=True)]
+    own_pair = any(isinstance(leaf, DeclaredPair) for leaf, _ in parts)  # priced by its own laws, which may differ
     failure = min(ONE, add_up(*(multiply_up(_failure(leaf), n) for leaf, n in parts)))
     return Base(
         gaussian=sum((s * n for s, n in squares if s is not None), Fraction(0)) if _all(squares) else None,
         pure=min(LARGEST, add_up(*(multiply_up(e, n) for e, n in bounds if e is not None))) if _all(bounds) else None,
         laplace=divide_up(single.l1_sensitivity, single.scale) if isinstance(single, Laplace) else None,
         failure=failure,
-        dominated=all(known),
-        symmetric=all(known) or isinstance(single, DiscreteGaussian),
+        dominated=all(known) and not own_pair,
+        symmetric=(all(known) and not own_pair) or isinstance(single, DiscreteGaussian),
         leaf=single,
     )
 
@@ -175,6 +178,8 @@ def _pure(leaf: Event) -> Decimal | None:
         return leaf.epsilon
     if isinstance(leaf, Declared):
         return leaf.loss.epsilon if isinstance(leaf.loss, PureDP | ApproxDP) else None
+    if isinstance(leaf, DeclaredPair):
+        return max(SMALLEST, min(LARGEST, largest_loss(leaf.with_record, leaf.without_record)))
     if not isinstance(leaf, SAMPLED_TYPES) or (inner := base_of(leaf.event)).pure is None:
         return None
     if isinstance(leaf, RandomAllocation):
@@ -193,6 +198,8 @@ def _failure(leaf: Event) -> Decimal:
         if isinstance(leaf, RandomAllocation):
             return min(ONE, multiply_up(inner, leaf.selected))
         return thinned(inner, chance_of(leaf)) if isinstance(leaf, PoissonSampled | FixedSizeSampled) else inner
+    if isinstance(leaf, DeclaredPair):
+        return min(ONE, fraction_up(max(leaf.infinite)))
     loss = leaf.loss if isinstance(leaf, Declared) else leaf
     return loss.delta if isinstance(loss, RandomizedResponse | ApproxDP | GDP) else ZERO
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from dosimeter.accounting.losses import loss_for
 from dosimeter.adaptive.filter import Admitted
 from dosimeter.errors import InputError, NoGuaranteeError
-from dosimeter.events import Composed, Declared, RandomizedResponse, Repeated
+from dosimeter.events import Composed, Declared, DeclaredPair, RandomizedResponse, Repeated
 from dosimeter.events.sampled import SAMPLED_TYPES
 from dosimeter.exact import Number, divide_down, multiply_up
 
@@ -77,7 +77,7 @@ def widened(event: Event, factor: Decimal) -> Event:
     Raises:
         InputError: a part is declared and has no noise of its own.
     """
-    if isinstance(event, Declared):
+    if isinstance(event, Declared | DeclaredPair):
         raise InputError("a declared guarantee has no noise that could be scaled")
     if isinstance(event, (Repeated, *SAMPLED_TYPES)):
         return replace(event, event=widened(event.event, factor))

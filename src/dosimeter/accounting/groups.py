@@ -35,11 +35,13 @@ from fractions import Fraction
 from typing import Final, TypeAlias
 
 from dosimeter.accounting.bases import flat
+from dosimeter.accounting.tables import pairs
 from dosimeter.enclosure import ball, enclose, up
 from dosimeter.errors import InputError, NoGuaranteeError
 from dosimeter.events import (
     Composed,
     Declared,
+    DeclaredPair,
     DiscreteGaussian,
     DiscreteLaplace,
     Event,
@@ -171,8 +173,15 @@ def _released(event: Event, k: int) -> Event:
         loss = group_approx(ApproxDP(event.epsilon, event.delta), size=k)
         return RandomizedResponse(loss.epsilon, _possible(loss.delta, event, k))
     if isinstance(event, Declared):
-        return Declared(_declared(event, k), f"{event.reason} (a group of {k})"[:2_000])
+        return Declared(_declared(event, k), _of_group(event.reason, k))
+    if isinstance(event, DeclaredPair):  # a pair says nothing about two records but by its (epsilon, delta)
+        loss = group_approx(pairs.stated(event), size=k)
+        return Declared(ApproxDP(loss.epsilon, _possible(loss.delta, event, k)), _of_group(event.reason, k))
     raise InputError(f"{type(event).__name__} is not an event")
+
+
+def _of_group(reason: str, k: int) -> str:
+    return f"{reason} (a group of {k})"[:2_000]
 
 
 def _declared(event: Declared, k: int) -> PureDP | ApproxDP | ZCDP | RDP | GDP:

@@ -13,6 +13,7 @@ from typing import Final
 
 from dosimeter.events import (
     Declared,
+    DeclaredPair,
     DiscreteGaussian,
     DiscreteLaplace,
     Event,
@@ -24,6 +25,7 @@ from dosimeter.exact import ZERO, divide_up, multiply_up
 from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, PureDP
 from dosimeter.notions.convert import approx_to_zcdp, gdp_to_zcdp
 from dosimeter.notions.profiles import laplace_renyi, laplace_zcdp, randomized_response_renyi
+from dosimeter.notions.profiles.pairs import gdp_of_pair, good_part, largest_loss, renyi_of_pair, zcdp_of_pair
 
 ORDERS: Final = tuple(
     Decimal(order)
@@ -66,7 +68,7 @@ def describe(event: Event) -> Description:
 
     Reference: Gaussian: Dong, Roth and Su 2022. Laplace: Mironov 2017, Proposition 6, and its divergence as zCDP
     constant. Discrete Gaussian: Canonne, Kamath and Steinke 2020, Theorem 4. Discrete Laplace: Ghosh, Roughgarden and
-    Sundararajan 2009. Randomized response: Kairouz, Oh and Viswanath 2015.
+    Sundararajan 2009. Randomized response: Kairouz, Oh and Viswanath 2015. A declared pair: read off the pair.
     """
     if isinstance(event, Gaussian):
         return describe_loss(GDP(divide_up(event.l2_sensitivity, event.sigma)))
@@ -83,7 +85,21 @@ def describe(event: Event) -> Description:
         return describe_loss(ApproxDP(event.epsilon, event.delta))
     if isinstance(event, Declared):
         return describe_loss(event.loss)
+    if isinstance(event, DeclaredPair):
+        return _describe_pair(event)
     return Description()
+
+
+def _describe_pair(event: DeclaredPair) -> Description:
+    p, q = event.with_record, event.without_record
+    good = good_part(p, q)
+    return Description(
+        approx=ApproxDP(largest_loss(p, q), good.failure),
+        gdp=GDP(gdp_of_pair(good.p, good.q), good.failure),
+        zcdp=ZCDP(zcdp_of_pair(good.p, good.q), good.failure),
+        renyi=lambda order: renyi_of_pair(good.p, good.q, order),
+        failure=good.failure,
+    )
 
 
 def describe_loss(loss: PureDP | ApproxDP | ZCDP | RDP | GDP) -> Description:

@@ -12,6 +12,7 @@ from dosimeter.events.event import (
     Repeated,
 )
 from dosimeter.events.jsonform import event_from_json, event_to_json, loss_from_json, loss_to_json
+from dosimeter.events.pair import DeclaredPair
 from dosimeter.events.sampled import (
     FixedSizeSampled,
     PoissonSampled,
@@ -24,6 +25,7 @@ from dosimeter.events.sampled import (
 __all__ = [
     "Composed",
     "Declared",
+    "DeclaredPair",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Event",

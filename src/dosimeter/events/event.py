@@ -12,11 +12,11 @@ from typing import ClassVar, TypeAlias, final
 
 from dosimeter.errors import InputError
 from dosimeter.events.nesting import require_modest
+from dosimeter.events.pair import DeclaredPair, require_reason
 from dosimeter.events.sampled import FixedSizeSampled, PoissonSampled, RandomAllocation, WithReplacementSampled
 from dosimeter.exact import ONE, ZERO, amount, count, show
 from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, PureDP
 
-MAX_REASON = 2_000
 MAX_PARTS = 10_000
 DECLARABLE = (PureDP, ApproxDP, ZCDP, RDP, GDP)
 
@@ -114,10 +114,7 @@ class Declared:
         if type(self.loss) not in DECLARABLE:
             names = ", ".join(t.__name__ for t in DECLARABLE)
             raise InputError(f"a declared loss is one of {names}; got {type(self.loss).__name__}")
-        if type(self.reason) is not str or not self.reason.strip() or len(self.reason) > MAX_REASON:
-            raise InputError(f"a declared event needs a reason of 1 to {MAX_REASON} characters")
-        if any("\ud800" <= character <= "\udfff" for character in self.reason):
-            raise InputError("a declared event's reason holds half a character (a lone surrogate), which no file keeps")
+        require_reason(self.reason)
 
 
 @final
@@ -161,6 +158,7 @@ Event: TypeAlias = (
     | DiscreteLaplace
     | RandomizedResponse
     | Declared
+    | DeclaredPair
     | Repeated
     | Composed
     | PoissonSampled
@@ -175,6 +173,7 @@ EVENT_TYPES = (
     DiscreteLaplace,
     RandomizedResponse,
     Declared,
+    DeclaredPair,
     Repeated,
     Composed,
     PoissonSampled,

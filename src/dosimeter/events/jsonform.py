@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from dosimeter.errors import InputError
@@ -57,6 +58,8 @@ def event_from_json(data: object, _depth: int = 0) -> Event:
 def _plain(value: Any) -> Any:
     if isinstance(value, Decimal):
         return text(value)
+    if isinstance(value, Fraction):
+        return str(value)
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     if isinstance(value, EVENT_TYPES):

@@ -18,6 +18,7 @@ from dosimeter.errors import DosimeterError, LedgerCorrupt, NoGuaranteeError
 from dosimeter.events import event_from_json, loss_from_json, loss_to_json
 from dosimeter.events.event import Declared, Event
 from dosimeter.events.nesting import everything_in
+from dosimeter.events.pair import DeclaredPair
 from dosimeter.exact import text
 from dosimeter.ledger.account import Account
 from dosimeter.ledger.record import Head, Kind, Record
@@ -212,7 +213,7 @@ def _entry(record: Record, end: Record | None) -> Entry:
 
 def _reasons(event: Event) -> Iterable[str]:
     """Why declared parts are believed, wherever they stand, samples included."""
-    return (part.reason for part in everything_in(event) if isinstance(part, Declared))
+    return (part.reason for part in everything_in(event) if isinstance(part, Declared | DeclaredPair))
 
 
 def charge_text(loss: Loss) -> str:

@@ -31,6 +31,7 @@ from dosimeter.errors import InputError, NoGuaranteeError, NotionError
 from dosimeter.events import (
     Composed,
     Declared,
+    DeclaredPair,
     DiscreteGaussian,
     DiscreteLaplace,
     Event,
@@ -141,6 +142,9 @@ def test_a_charge_covers_the_query_by_another_engine(event: Event) -> None:
         ((STEP, 300), (OTHER, 200)),
         ((Laplace(10), 50),),
         ((FixedSizeSampled(256, 60000, Gaussian(1)), 400),),
+        ((DiscreteGaussian(20), 400),),
+        ((PoissonSampled("0.05", DiscreteGaussian(2)), 200),),
+        ((DiscreteGaussian(300), 1000), (Gaussian(40), 2)),
     ],
 )
 def test_following_the_plan_costs_its_tight_epsilon(plan: Any) -> None:
@@ -179,6 +183,10 @@ LAWS: list[Event] = [
     Gaussian("1.5"),
     PoissonSampled("0.2", Laplace(1)),
     FixedSizeSampled(3, 10, Gaussian(1)),
+    DiscreteGaussian("1.3"),
+    DiscreteGaussian(7, "1.2"),
+    PoissonSampled("0.2", DiscreteGaussian(2)),
+    DeclaredPair(("0.6", "0.3", "0.0999", "0.0001", "0"), ("0.5", "0.2", "0.2995", "0", "0.0005"), "a third party's"),
 ]
 
 

@@ -18,6 +18,7 @@ from dosimeter.errors import NoGuaranteeError
 from dosimeter.events import (
     Composed,
     Declared,
+    DeclaredPair,
     DiscreteGaussian,
     DiscreteLaplace,
     Event,
@@ -189,6 +190,7 @@ EVENTS: tuple[tuple[Event, str | None], ...] = (
     (DiscreteLaplace(2, 3), None),
     (RandomizedResponse(1, "1e-6"), None),
     (Declared(ZCDP("0.1"), "x"), "no pair of distributions"),
+    (DeclaredPair(("0.6", "0.4"), ("0.5", "0.5"), "x"), None),
     (Repeated(Laplace(2), 3), None),
     (Composed((Laplace(2), Gaussian(2))), None),
     (PoissonSampled("0.1", Laplace(2)), None),

@@ -12,13 +12,13 @@ from functools import reduce
 from typing import Any
 
 from dosimeter.accounting.sampling import sampled_epsilon
-from dosimeter.accounting.tables import gdp, rdp, sampled, zcdp
+from dosimeter.accounting.tables import gdp, pairs, rdp, sampled, zcdp
 from dosimeter.accounting.tables.terms import Table, Terms, ratio
 from dosimeter.errors import InputError, NoGuaranteeError
-from dosimeter.events import Declared, DiscreteLaplace, Laplace, RandomizedResponse
+from dosimeter.events import Declared, DeclaredPair, DiscreteLaplace, Laplace, RandomizedResponse
 from dosimeter.events.opening import open_event
 from dosimeter.events.sampled import SAMPLED_TYPES
-from dosimeter.exact import ONE, ZERO
+from dosimeter.exact import ONE, ZERO, add_up
 from dosimeter.notions import RDP, ApproxDP, PureDP
 from dosimeter.notions.convert import gdp_to_approx, rdp_to_approx, zcdp_to_approx
 from dosimeter.notions.rdp import LARGEST_ORDER
@@ -40,9 +40,9 @@ def charge(parts: Parts, terms: Terms) -> ApproxDP:
 
     Guarantee:
         (epsilon, delta)-DP, delta being `terms.delta` (where a part needs it) plus the deltas that parts have of their
-        own. Ways are compared at the same delta: parts with a pair of their own are added to the folded rest, or all
-        parts are folded in zCDP, or in Renyi DP if some are sampled; the smallest epsilon is taken. All are theorems,
-        so is their minimum.
+        own; a declared pair may take `terms.delta` too. Ways are compared at the same delta: parts with a pair of
+        their own are added to the folded rest, or all parts are folded in zCDP, or in Renyi DP if some are sampled or
+        declared as pairs; the smallest epsilon is taken. All are theorems, so is their minimum.
 
     Raises:
         NoGuaranteeError: a part needs a delta and none is given, or no notion holds all parts that need folding.
@@ -53,7 +53,7 @@ def charge(parts: Parts, terms: Terms) -> ApproxDP:
     rest = [(part, n) for part, n in parts if stated(part) is None]
     added = reduce(ApproxDP.compose, (_own(part).repeat(n) for part, n in own), _NOTHING)
     if not rest:
-        return added
+        return _sharper(parts, added, terms.delta)
     if terms.delta is None:
         kinds = ", ".join(sorted({part.kind for part, _ in rest}))
         raise NoGuaranteeError(
@@ -68,10 +68,26 @@ def charge(parts: Parts, terms: Terms) -> ApproxDP:
         total = _sum(zcdp.TABLE, parts, terms)
         if total.delta < separate.delta:
             offers.append(zcdp_to_approx(total, target_delta=separate.delta))
-    if any(isinstance(part, SAMPLED_TYPES) for part, _ in parts):
+    if any(isinstance(part, (DeclaredPair, *SAMPLED_TYPES)) for part, _ in parts):
         curve = _curve(parts)
         if curve is not None and curve.delta < separate.delta:
             offers.append(rdp_to_approx(curve, target_delta=separate.delta))
+    return min(offers, key=lambda loss: loss.epsilon)
+
+
+def _sharper(parts: Parts, added: ApproxDP, delta: Decimal | None) -> ApproxDP:
+    """A declared pair knows more than its own (epsilon, delta): spending a delta that is given may save epsilon."""
+    if delta is None or not any(isinstance(part, DeclaredPair) for part, _ in parts):
+        return added
+    target = add_up(delta, added.delta)
+    if target >= ONE:
+        return added
+    if len(parts) == 1 and parts[0][1] == 1:
+        return min(added, pairs.at_delta(parts[0][0], target), key=lambda loss: loss.epsilon)
+    total, curve = _sum(zcdp.TABLE, parts, Terms()), _curve(parts)
+    offers = [added, zcdp_to_approx(total, target_delta=target)]
+    if curve is not None:
+        offers.append(rdp_to_approx(curve, target_delta=target))
     return min(offers, key=lambda loss: loss.epsilon)
 
 
@@ -170,5 +186,6 @@ _STATED: dict[type, Callable[[Any], ApproxDP | None]] = {
     DiscreteLaplace: lambda event: ApproxDP(ratio(event)),
     RandomizedResponse: lambda event: ApproxDP(event.epsilon, event.delta),
     Declared: _declared,
+    DeclaredPair: pairs.stated,
     **dict.fromkeys(SAMPLED_TYPES, sampled.stated),
 }

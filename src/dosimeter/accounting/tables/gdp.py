@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from dosimeter.accounting.tables import sampled
+from dosimeter.accounting.tables import pairs, sampled
 from dosimeter.accounting.tables.terms import Table, Terms, cannot, declared, gaussian_mu, ratio
-from dosimeter.events import Declared, DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, RandomizedResponse
+from dosimeter.events import (
+    Declared,
+    DeclaredPair,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    RandomizedResponse,
+)
 from dosimeter.notions import GDP, ApproxDP, Loss, PureDP
 from dosimeter.notions.convert import approx_to_gdp, pure_to_gdp
 
@@ -52,5 +60,6 @@ TABLE: Table = {
     DiscreteLaplace: _laplace,
     RandomizedResponse: _response,
     Declared: _declared,
+    DeclaredPair: pairs.gdp,
     **sampled.rows("gdp", lambda: TABLE),
 }

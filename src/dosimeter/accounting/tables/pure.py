@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from dosimeter.accounting.tables import sampled
+from dosimeter.accounting.tables import pairs, sampled
 from dosimeter.accounting.tables.terms import Table, Terms, cannot, declared, ratio
 from dosimeter.errors import NoGuaranteeError
-from dosimeter.events import Declared, DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, RandomizedResponse
+from dosimeter.events import (
+    Declared,
+    DeclaredPair,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    RandomizedResponse,
+)
 from dosimeter.notions import ApproxDP, Loss, PureDP
 
 _WAY_OUT = "use an account in zcdp, gdp, rdp or approx"
@@ -47,5 +55,6 @@ TABLE: Table = {
     DiscreteLaplace: _laplace,
     RandomizedResponse: _response,
     Declared: _declared,
+    DeclaredPair: pairs.pure,
     **sampled.rows("pure", lambda: TABLE),
 }

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from dosimeter.accounting.tables import sampled
+from dosimeter.accounting.tables import pairs, sampled
 from dosimeter.accounting.tables.terms import Table, Terms, declared, gaussian_rho, ratio
 from dosimeter.errors import NoGuaranteeError
-from dosimeter.events import Declared, DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, RandomizedResponse
+from dosimeter.events import (
+    Declared,
+    DeclaredPair,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    RandomizedResponse,
+)
 from dosimeter.exact import text
 from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, Loss, PureDP
 from dosimeter.notions.convert import gdp_to_rdp, pure_to_rdp, zcdp_to_rdp
@@ -75,5 +83,6 @@ TABLE: Table = {
     DiscreteLaplace: _discrete_laplace,
     RandomizedResponse: _response,
     Declared: _declared,
+    DeclaredPair: pairs.rdp,
     **sampled.rows("rdp", lambda: TABLE),
 }

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from dosimeter.accounting.tables import sampled
+from dosimeter.accounting.tables import pairs, sampled
 from dosimeter.accounting.tables.terms import Table, Terms, declared, gaussian_rho, ratio
-from dosimeter.events import Declared, DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace, RandomizedResponse
+from dosimeter.events import (
+    Declared,
+    DeclaredPair,
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Laplace,
+    RandomizedResponse,
+)
 from dosimeter.notions import GDP, ZCDP, ApproxDP, Loss, PureDP
 from dosimeter.notions.convert import approx_to_zcdp, gdp_to_zcdp, pure_to_zcdp
 from dosimeter.notions.profiles.laplace import laplace_zcdp
@@ -52,5 +60,6 @@ TABLE: Table = {
     DiscreteLaplace: _discrete_laplace,
     RandomizedResponse: _response,
     Declared: _declared,
+    DeclaredPair: pairs.zcdp,
     **sampled.rows("zcdp", lambda: TABLE),
 }

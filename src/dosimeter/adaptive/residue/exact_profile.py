@@ -9,11 +9,14 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from dosimeter.adaptive.residue.exact_sums import discrete_gaussian_divergence, finite_divergence
 from dosimeter.enclosure import ball
 from dosimeter.errors import NoGuaranteeError
 from dosimeter.notions.profiles.gaussian import profile_ball
 from dosimeter.pld.laws.bounded_range import BoundedRangeLaw
+from dosimeter.pld.laws.discrete_gaussian import DiscreteGaussianLaw
 from dosimeter.pld.laws.discrete_laplace import DiscreteLaplaceLaw
+from dosimeter.pld.laws.finite import FinitePairLaw
 from dosimeter.pld.laws.gaussian import GaussianLaw
 from dosimeter.pld.laws.laplace import LaplaceLaw
 from dosimeter.pld.laws.law import Direction, Law
@@ -38,6 +41,8 @@ def divergence(law: Law, direction: Direction, level: Ball) -> Ball:
         return _fixed_size(law, direction, level)
     if isinstance(law, PoissonSampledLaw | FixedSizeSampledLaw):
         return divergence(law.base, direction, level)
+    if isinstance(law, FinitePairLaw):
+        return finite_divergence(law, direction, level)
     if not law.symmetric:
         raise NoGuaranteeError(f"a {law.kind} law has no closed form that a plan could be made of")
     infinite = ball(law.infinite(direction))
@@ -61,6 +66,8 @@ def _finite(law: Law, level: Ball) -> Ball:
         return root * root / eta.expm1()
     if isinstance(law, DiscreteLaplaceLaw):
         return _discrete_laplace(law, level)
+    if isinstance(law, DiscreteGaussianLaw):
+        return discrete_gaussian_divergence(law, level)
     raise NoGuaranteeError(f"a {law.kind} law has no closed form that a plan could be made of")
 
 

@@ -14,6 +14,7 @@ from dosimeter.errors import NoGuaranteeError
 from dosimeter.events import (
     Composed,
     Declared,
+    DeclaredPair,
     DiscreteGaussian,
     DiscreteLaplace,
     Event,
@@ -31,6 +32,7 @@ from dosimeter.pld.allocation.law import allocated
 from dosimeter.pld.laws.discrete_gaussian import DiscreteGaussianLaw
 from dosimeter.pld.laws.discrete_laplace import DiscreteLaplaceLaw
 from dosimeter.pld.laws.drawn import drawn
+from dosimeter.pld.laws.finite import FinitePairLaw
 from dosimeter.pld.laws.gaussian import GaussianLaw
 from dosimeter.pld.laws.laplace import LaplaceLaw
 from dosimeter.pld.laws.law import Direction, Law
@@ -85,6 +87,8 @@ def _law(event: Event) -> Law | None:
             return law
     if isinstance(event, Declared):
         return _declared(event)
+    if isinstance(event, DeclaredPair):
+        return FinitePairLaw(event.with_record, event.without_record)
     raise NoGuaranteeError(
         f"no pair that dominates a {event.kind} event for composition is offered here; account for it in a notion"
     )

@@ -58,7 +58,21 @@ class FinitePairLaw(Primitive):
         slack = Fraction(abs(top)) / 2**44
         return Fraction(top) - slack, Fraction(top)
 
+    def __hash__(self) -> int:  # of thousands of ratios: kept once computed
+        known: int | None = self.__dict__.get("_hash")
+        if known is None:
+            known = hash((self.with_record, self.without_record))
+            object.__setattr__(self, "_hash", known)
+        return known
+
     def spread(self, cut: float) -> Spread:  # noqa: ARG002
+        known: Spread | None = self.__dict__.get("_spread")
+        if known is None:
+            known = self._points()
+            object.__setattr__(self, "_spread", known)
+        return known
+
+    def _points(self) -> Spread:
         ratio = _sum(self.without_record) / _sum(self.with_record)
         kept = log_of((1 - self._missed) / _sum(self.without_record))
         return points(
