@@ -80,7 +80,8 @@ def cut(law: Law, direction: Direction, place: Place) -> Cells:
     np.logaddexp.at(log_p, cell, log_atom[inside])
     np.logaddexp.at(log_q, cell, (log_atom - losses)[inside])
 
-    error = masses.error + 64 * UNIT
+    crowd = float(np.max(np.bincount(cell), initial=0))
+    error = masses.error + (64 + 4 * crowd) * UNIT
     slack = (masses.edge_error + 4 * UNIT) * float(np.max(np.abs(points)))
     slack += float(np.max(away + LOSS_ERROR * np.abs(losses), where=on, initial=0.0))
     left, log_p, log_q = float(log_p[0]), log_p[1:], log_q[1:]

@@ -17,6 +17,7 @@ from dosimeter.enclosure import ball, down, enclose, up
 from dosimeter.errors import InputError, NoGuaranteeError
 from dosimeter.events import Event
 from dosimeter.exact import ONE, SMALLEST, ZERO, Bound, Number, amount, count, fraction_down, fraction_up, to_decimal
+from dosimeter.pld.lattice.allocated import held
 from dosimeter.pld.laws.events import laws_of
 from dosimeter.pld.laws.law import Direction, Law
 from dosimeter.pld.tilted.engine import answer, delta_question, epsilon_question
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 Part: TypeAlias = "Law | Event | tuple[Law | Event, int]"
 _LEAST_LOG10 = Decimal(-100_000)
+_GUESSES = (-20.0, -60.0, -200.0, -600.0)  # of log delta, largest first
 
 
 def tilted_epsilon(
@@ -61,7 +63,8 @@ def tilted_epsilon(
         if top is None:
             raise NoGuaranteeError("delta=0 needs bounded losses; some mechanism here has none, so give a delta")
         return Bound(fraction_down(max(top[0], Fraction(0))), fraction_up(max(top[1], Fraction(0))))
-    low, high = answer(counts, directions, epsilon_question(log_delta, _accuracy(accuracy)))
+    wanted = _accuracy(accuracy)
+    low, high = answer(held(counts, log_delta[0], wanted), directions, epsilon_question(log_delta, wanted))
     if top is not None:
         high = min(high, _float(max(top[1], Fraction(0)), upward=True))
     if not math.isfinite(high):
@@ -95,9 +98,23 @@ def tilted_delta(
     level = Fraction(amount(epsilon, "epsilon", zero=True, round_up=False, largest=Decimal(10**6)))
     directions = _directions(counts, direction)
     ends = _float(level, upward=False), _float(level, upward=True)
-    low, high = answer(counts, directions, delta_question(ends, _accuracy(accuracy)))
+    low, high = _log_deltas(counts, directions, ends, _accuracy(accuracy))
     upper = ONE if high >= 0 else _exp(high, upward=True)
     return Bound(_exp(low, upward=False), upper)
+
+
+def _log_deltas(
+    counts: dict[Law, int], directions: tuple[Direction, ...], ends: tuple[float, float], accuracy: float
+) -> tuple[float, float]:
+    """Bounds of log delta. What lists of points leave out must be small against it, so it is guessed first."""
+    low, high = -math.inf, math.inf
+    for guess in _GUESSES:
+        question = held(counts, guess, accuracy)
+        found = answer(question, directions, delta_question(ends, accuracy))
+        low, high = max(low, found[0]), min(high, found[1])
+        if question == counts or high >= guess:
+            break
+    return low, high
 
 
 def _read(parts: Iterable[Part]) -> dict[Law, int]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dosimeter.pld.lattice.allocated import lowest
 from dosimeter.pld.lattice.cells import Place, cut
 from dosimeter.pld.lattice.lower import lower
 from dosimeter.pld.lattice.points import PointLaw
@@ -59,8 +60,10 @@ class Direct:
         low, high = reach(law, self.direction, tilt)
         if (high - low) / step > _MOST_CELLS / math.sqrt(len(self.counts)):
             return None
-        cells = cut(law, self.direction, place(law, self.direction, step, low, high))
-        return lower(cells, tilt.order), upper(cells, tilt.order)
+        where, below = place(law, self.direction, step, low, high), lowest(law, self.direction)
+        cells = cut(law, self.direction, where)
+        under = cells if below is law else cut(below, self.direction, where)
+        return lower(under, tilt.order), upper(cells, tilt.order)
 
     def finest(self, tilt: Tilt, accuracy: float) -> float:
         """A step that certainly need not be finer: the spread costs at most about step^2 runs (order + 1) / 4."""
