@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -10,7 +9,7 @@ import typer
 
 from dosimeter.cli import options as o
 from dosimeter.cli.base import app
-from dosimeter.cli.blocks import audit_blocks, split_from_words
+from dosimeter.cli.blocks import split_from_words
 from dosimeter.cli.output import emit, speaks_plainly, table, write
 from dosimeter.exact import brief_up
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from dosimeter.ledger import Account, Ledger
     from dosimeter.session import Session
 
-HEAD: Final = re.compile("[0-9a-f]{64}")
 BLOCK: Final = "block"  # the term of an account that pays for one block of another account's data
 
 
@@ -195,42 +193,6 @@ def statement(
     )
     typer.echo(f"spent {spent_in_words(made.spent)}; left {left_in_words(made.remaining)}")
     typer.echo(f"head {made.head}")
-
-
-@app.command()
-@speaks_plainly
-def audit(
-    account: o.AccountName = None,
-    against: Annotated[
-        str | None,
-        typer.Option(help="A head noted earlier, or the file of a checkpoint: the history must still contain it."),
-    ] = None,
-    public_key: Annotated[Path | None, typer.Option(help="The key that must have signed the checkpoint (PEM).")] = None,
-    ledger: o.LedgerPath = o.DEFAULT_LEDGER,
-    read_only: o.ReadOnly = False,
-    as_json: o.AsJson = False,
-) -> None:
-    """Prove an account: its chain, every charge recomputed from its event, every total.
-
-    Exit code 1 means that something does not hold; the first bad entry is named.
-    """
-    book = _ledger(ledger, read_only=read_only)
-    if public_key is not None or (against is not None and not HEAD.fullmatch(against)):
-        from dosimeter.cli.history import audit_checkpoint
-
-        audit_checkpoint(book, account, against, public_key, as_json=as_json)
-        return
-    chosen = _account(book, account)
-    if against is None and "split" in chosen.terms:
-        audit_blocks(book, chosen, as_json=as_json)
-        return
-    report = book.audit(chosen, known_head=against)
-    if as_json:
-        emit(report.to_json())
-    else:
-        typer.echo(report.message())
-    if not report.ok:
-        raise typer.Exit(1)
 
 
 @app.command()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -27,10 +29,29 @@ def _say_version(asked: bool) -> None:
         raise typer.Exit
 
 
+class Log(StrEnum):
+    """How the ledger's log is written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
 @app.callback()
 def options(
-    version: Annotated[
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001 - its callback has answered
         bool, typer.Option("--version", callback=_say_version, is_eager=True, help="Print the version and exit.")
     ] = False,
+    log: Annotated[
+        Log | None,
+        typer.Option("--log", envvar="DOSIMETER_LOG", show_envvar=True, help="Log to standard error what happens."),
+    ] = None,
 ) -> None:
     """Options of the command itself."""
+    if log is not None:
+        from dosimeter.ledger import watch
+
+        handler, level = logging.StreamHandler(), watch.LOGGER.level
+        watch.log_to(handler, as_json=log is Log.JSON)
+        context.call_on_close(lambda: watch.LOGGER.removeHandler(handler))
+        context.call_on_close(lambda: watch.LOGGER.setLevel(level))

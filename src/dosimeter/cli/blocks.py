@@ -8,7 +8,7 @@ import typer
 
 from dosimeter.cli import options as o
 from dosimeter.cli.base import app
-from dosimeter.cli.output import emit, speaks_plainly, table
+from dosimeter.cli.output import counting, emit, speaks_plainly, table
 
 if TYPE_CHECKING:
     from dosimeter.ledger import Account, Ledger
@@ -56,7 +56,8 @@ def audit_blocks(book: Ledger, account: Account, *, as_json: bool) -> None:
     """`dosimeter audit` of data in blocks: the account that carries the terms, and every block's."""
     from dosimeter.ledger.blocks import SplitAccount
 
-    reports = SplitAccount(book, account).audit()
+    with counting("proving", quiet=as_json) as progress:
+        reports = SplitAccount(book, account).audit(progress=progress)
     ok = all(report.ok for report in reports)
     if as_json:
         emit({"ok": ok, "accounts": [report.to_json() for report in reports]})

@@ -12,7 +12,7 @@ import typer
 
 from dosimeter.cli import options as o
 from dosimeter.cli.base import app
-from dosimeter.cli.output import emit, speaks_plainly, write
+from dosimeter.cli.output import counting, emit, speaks_plainly, write
 
 if TYPE_CHECKING:
     from dosimeter.ledger import Ledger
@@ -179,7 +179,8 @@ def audit_checkpoint(
     elif noted.signed:
         raise InputError("this checkpoint is signed; say by whom it must be with --public-key FILE, so that it counts")
     only = None if account is None else [_account(book, account).id]
-    reports = checkpoints.audit_against(book, noted, only)
+    with counting("proving", quiet=as_json) as progress:
+        reports = checkpoints.audit_against(book, noted, only, progress=progress)
     ok = all(report.ok for report in reports)
     if as_json:
         emit({"ok": ok, "signed": noted.signed, "accounts": [report.to_json() for report in reports]})

@@ -92,6 +92,22 @@ def progress(what: str, steps: int, *, quiet: bool = False) -> Iterator[Callable
         yield step
 
 
+@contextmanager
+def counting(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on standard error for what tells now and then how far it is, and of how much; None where nobody watches."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    if quiet or not console.is_terminal:
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as shown:
+        task = shown.add_task(what, total=None)
+        yield lambda done, total: shown.update(task, completed=done, total=total)
+
+
 def speaks_plainly(command: Callable[P, R]) -> Callable[P, R]:
     """Turn the errors of a command into one sentence (or one JSON object) and an exit code.
 

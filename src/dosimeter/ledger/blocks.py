@@ -27,7 +27,7 @@ new epoch, a steward's decision on record, and the statement adds the epochs up.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -271,8 +271,11 @@ class SplitAccount:
             spent_per_person=spent,
         )
 
-    def audit(self) -> tuple[AuditReport, ...]:
+    def audit(self, *, progress: Callable[[int, int], None] | None = None) -> tuple[AuditReport, ...]:
         """Prove the whole account and every block; a block under other terms than the whole is an error.
+
+        Args:
+            progress: told now and then how many records of the account in turn were read, and of how many.
 
         Raises:
             AccountConflict: a block has another filter, unit or relation than the data set.
@@ -282,7 +285,7 @@ class SplitAccount:
             if _agreement(block.account) != terms:
                 raise AccountConflict(f"block {block.key} has other terms than its data set; it must not be charged")
         accounts = [self.account, *(block.account for block in self.blocks())]
-        return tuple(self.ledger.audit(account) for account in accounts)
+        return tuple(self.ledger.audit(account, progress=progress) for account in accounts)
 
     # -- inside --------------------------------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ the checkpoint is covered by the next one.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -116,13 +116,20 @@ def read_checkpoint(text: str) -> Checkpoint:
     return checkpoint_from_json(data)
 
 
-def audit_against(ledger: Ledger, checkpoint: Checkpoint, only: Iterable[str] | None = None) -> list[AuditReport]:
+def audit_against(
+    ledger: Ledger,
+    checkpoint: Checkpoint,
+    only: Iterable[str] | None = None,
+    *,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[AuditReport]:
     """Audit every account of a ledger, and that it still contains what the checkpoint noted.
 
     Args:
         ledger: to prove.
         checkpoint: noted earlier; check its signature first (`signing.verify`).
         only: the ids of the accounts to audit; all of them, and all that were noted, when left out.
+        progress: told now and then how many records of the account in turn were read, and of how many.
 
     Returns:
         One verdict per account, those that have gone missing included.
@@ -136,16 +143,18 @@ def audit_against(ledger: Ledger, checkpoint: Checkpoint, only: Iterable[str] | 
     with ledger.store.read() as view:
         present = set(view.account_ids())
     wanted = present | set(noted) if only is None else set(only)
-    return [_audit(ledger, account_id, noted.get(account_id), account_id in present) for account_id in sorted(wanted)]
+    return [_audit(ledger, one, noted.get(one), one in present, progress) for one in sorted(wanted)]
 
 
-def _audit(ledger: Ledger, account_id: str, noted: Noted | None, present: bool) -> AuditReport:
+def _audit(
+    ledger: Ledger, account_id: str, noted: Noted | None, present: bool, progress: Callable[[int, int], None] | None
+) -> AuditReport:
     if not present:
         gone = Problem(
             None, "it was there at the checkpoint and is gone: an older copy was put back, or it was removed"
         )
         return AuditReport(account_id, False, gone, 0, 0, None, {})
-    report = ledger.audit_by_id(account_id, known_head=None if noted is None else noted.head)
+    report = ledger.audit_by_id(account_id, known_head=None if noted is None else noted.head, progress=progress)
     if noted is not None and report.ok and report.records < noted.records:  # no chain holds that; never trust one check
         return replace(report, ok=False, first_bad=Problem(None, "it has fewer records than at the checkpoint"))
     return report
