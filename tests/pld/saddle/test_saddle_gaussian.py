@@ -7,8 +7,10 @@ from fractions import Fraction
 
 import pytest
 
+from dosimeter.events import Gaussian
 from dosimeter.exact import ONE, ZERO, Bound
 from dosimeter.notions.profiles import gaussian_delta
+from dosimeter.notions.profiles.gaussian import raised_tail_ball
 from dosimeter.pld.accountant import Accountant
 from dosimeter.pld.laws.gaussian import GaussianLaw
 from dosimeter.pld.laws.law import Direction
@@ -56,3 +58,37 @@ def test_infinite_losses_beside_gaussians_are_charged() -> None:
     back = account.delta(found.upper)
     assert back.upper <= Decimal("1.00000000001e-5")
     assert back.lower >= Decimal("0.9999999999e-5")
+
+
+@pytest.mark.parametrize(("mu", "level"), [("2", "200000.5"), ("300000", "7"), ("20", "2000000"), ("250000", "-9")])
+def test_the_series_far_out_meets_the_error_function(mu: str, level: str) -> None:
+    from dosimeter.enclosure import ball, precision
+
+    with precision(300):
+        series = raised_tail_ball(ball(Decimal(mu)), ball(Decimal(level)))
+        above = ball(Decimal(level)) / ball(Decimal(mu)) + ball(Decimal(mu)) / 2
+        direct = ball(Decimal(level)).exp() * (above / ball(2).sqrt()).erfc() / 2
+        assert above > 100_000
+        assert min(series.rel_accuracy_bits(), direct.rel_accuracy_bits()) > 150
+        assert series.overlaps(direct)
+        assert not (series * (1 + ball(Decimal("1e-40")))).overlaps(direct)
+
+
+def test_a_billion_runs_with_hardly_any_noise_have_an_epsilon() -> None:
+    account = Accountant()
+    account.append(Gaussian("1e-3"), 10**9)
+    found = account.epsilon("1e-5")
+    mu = Decimal(10) ** 15
+    centre, deviation = mu / 2, mu.sqrt()
+    assert (found.upper - centre) / deviation == pytest.approx(
+        Decimal("4.26489"), rel=Decimal("1e-5")
+    )  # Phi(-4.26489) = 1e-5
+    assert found.upper / found.lower - 1 < Decimal("1e-14")
+
+
+@pytest.mark.parametrize(("sigma", "level"), [("1e3", "1e4"), ("1e6", "1"), ("1", "1e4")])
+def test_a_delta_too_small_to_write_down_is_bounded(sigma: str, level: str) -> None:
+    account = Accountant()
+    account.append(Gaussian(sigma))
+    found = account.delta(level)
+    assert (str(found.lower), str(found.upper)) == ("0", "1E-300")

@@ -20,7 +20,8 @@ from dosimeter.pld.laws.sampled import PoissonSampledLaw
 from dosimeter.pld.saddle.closed import closed
 from dosimeter.pld.saddle.inversion import Reading, aliases, prepare, read
 from dosimeter.pld.saddle.line import Line
-from dosimeter.pld.saddle.periodic import PeriodicInversion, common
+from dosimeter.pld.saddle.periodic import common
+from dosimeter.pld.saddle.periodic import prepare as prepare_period
 from dosimeter.pld.saddle.total import Total, compose
 
 orders = st.floats(0.05, 60.0)
@@ -91,7 +92,7 @@ def test_any_period_contains_randomized_responses(order: float, points: int, at:
     nodes = 2 * points + 1
     line = Line(order, order * 1.7, 2 * math.pi / (nodes * float(lattice.step)), points + 1, 1e-30)
     total = compose(line, Direction.REMOVE, {law: runs})
-    lower, upper = ends(PeriodicInversion(total, total_lattice).read(1 - 1e-12, at))
+    lower, upper = ends(prepare_period(total, total_lattice).read(1 - 1e-12, at))
     assert lower <= exact(Fraction(3, 10), runs, at) <= upper
 
 

@@ -28,24 +28,46 @@ if TYPE_CHECKING:
 
 _BITS = 224
 _SEARCH_DIGITS = 36
+_FAR = 10**5  # deviations from which the ratio of a tail to its density is a series of a few terms
+_TERMS = 8
 
 
 def profile_ball(mu: Ball, epsilon: Ball) -> Ball:
     """Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu), mu > 0, at the current precision."""
     import flint
 
-    root_two = flint.arb(2).sqrt()
-    below, above = (epsilon / mu - mu / 2) / root_two, (epsilon / mu + mu / 2) / root_two
-    return (below.erfc() - epsilon.exp() * above.erfc()) / 2
+    below = (epsilon / mu - mu / 2) / flint.arb(2).sqrt()
+    return below.erfc() / 2 - raised_tail_ball(mu, epsilon)
 
 
 def complement_ball(mu: Ball, epsilon: Ball) -> Ball:
     """1 - profile, as a sum of positive terms: exact where the profile is close to 1."""
     import flint
 
-    root_two = flint.arb(2).sqrt()
-    below, above = (epsilon / mu - mu / 2) / root_two, (epsilon / mu + mu / 2) / root_two
-    return ((-below).erfc() + epsilon.exp() * above.erfc()) / 2
+    below = (epsilon / mu - mu / 2) / flint.arb(2).sqrt()
+    return (-below).erfc() / 2 + raised_tail_ball(mu, epsilon)
+
+
+def raised_tail_ball(mu: Ball, epsilon: Ball) -> Ball:
+    """e^epsilon Phi(-b), b = mu/2 + epsilon/mu, at the current precision: minus the slope of the profile.
+
+    Far out neither factor can be written down. With a = epsilon/mu - mu/2 the product is phi(a) (1 - Phi(b)) / phi(b),
+    as b^2 - a^2 = 2 epsilon, and the ratio lies between consecutive sums of 1/b - 1/b^3 + 3/b^5 - 15/b^7 + ...
+
+    Reference: Abramowitz and Stegun (1964), 26.2.12.
+    """
+    import flint
+
+    above = epsilon / mu + mu / 2
+    if not above > _FAR:
+        return epsilon.exp() * (above / flint.arb(2).sqrt()).erfc() / 2
+    below = epsilon / mu - mu / 2
+    term, ratio = 1 / above, flint.arb(0)
+    for k in range(_TERMS):
+        ratio += term
+        term *= -(2 * k + 1) / (above * above)
+    density = (-below * below / 2).exp() / (2 * flint.arb.pi()).sqrt()
+    return density * (ratio + term / 2 + flint.arb(0, 1) * term / 2)
 
 
 def gaussian_delta(mu: Number, epsilon: Number, failure: Number = 0) -> Decimal:
@@ -101,11 +123,8 @@ def gaussian_epsilon(mu: Number, delta: Number, failure: Number = 0) -> Decimal:
         start = m * m / 2 + m * (-2 * ball(target).log()).sqrt()  # the zCDP bound: never below the root
 
         def excess(epsilon: Ball) -> tuple[Ball, Ball]:
-            import flint
-
-            above = (epsilon / m + m / 2) / flint.arb(2).sqrt()
             excess, scale = _log_excess(lambda: ball(mu), lambda: epsilon, target)
-            return excess, -(epsilon.exp() * above.erfc() / 2) * scale
+            return excess, -raised_tail_ball(m, epsilon) * scale
 
         guess = root(excess, start, 0 * start, 2 * start, rising=False)
     return least(holds, guess)

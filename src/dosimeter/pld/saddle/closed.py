@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dosimeter.enclosure import ball, down, enclose, up
 from dosimeter.errors import NoGuaranteeError
-from dosimeter.exact import ONE, ZERO, Bound
+from dosimeter.exact import ONE, SMALLEST, ZERO, Bound
 from dosimeter.notions.profiles.gaussian import profile_ball
 from dosimeter.pld.laws.gaussian import GaussianLaw
 from dosimeter.pld.laws.law import Direction, Law
@@ -47,7 +47,9 @@ class Closed:
         """Bounds of delta."""
         if self.top is not None and Fraction(epsilon) >= self.top:
             return Bound(ZERO, ZERO)
-        value = enclose(lambda: self.profile(ball(epsilon)), 20)
+        value = enclose(lambda: _zero_if_tiny(self.profile(ball(epsilon))), 20)
+        if value == 0:
+            return Bound(ZERO, SMALLEST)
         return Bound(max(ZERO, down(ball(self.mass.lower) * value)), min(ONE, up(ball(self.mass.upper) * value)))
 
     def epsilon(self, goal: Target) -> tuple[float, float]:
@@ -133,6 +135,11 @@ def _mixture(law: MixtureLaw, direction: Direction, mass: Bound) -> Closed | Non
         return sum((ball(weight / finite) * profile(e) for weight, profile in parts), ball(0))
 
     return Closed(average, mass, None, scale)
+
+
+def _zero_if_tiny(value: Ball) -> Ball:
+    """Zero in place of what is certainly under 1e-300; its digits are of no use, and there may be none to be had."""
+    return ball(0) if bool(value < ball(SMALLEST)) else value
 
 
 def _log(value: Decimal) -> float:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dosimeter.enclosure import ball, enclose
 from dosimeter.exact import ONE, Bound
+from dosimeter.notions.profiles.gaussian import raised_tail_ball
 from dosimeter.pld.saddle.target import Target
 
 if TYPE_CHECKING:
@@ -69,9 +70,8 @@ def _log_profile(variance: Fraction, epsilon: float) -> tuple[Ball, Ball]:
     def profile() -> Ball:
         nonlocal slope
         mu, e = ball(variance).sqrt(), ball(Decimal(epsilon))
-        near, far, root = e / mu, mu / 2, flint.arb(2).sqrt()
-        slope = e.exp() * ((near + far) / root).erfc() / 2
-        return ((near - far) / root).erfc() / 2 - slope
+        slope = raised_tail_ball(mu, e)
+        return ((e / mu - mu / 2) / flint.arb(2).sqrt()).erfc() / 2 - slope
 
     value = enclose(profile, _DIGITS)
     return value.log(), -(slope / value)

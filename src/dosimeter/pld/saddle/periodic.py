@@ -18,7 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dosimeter.pld.laws.law import Complexes, Lattice
+from dosimeter.pld.laws.law import Complexes, Lattice, Reals
 from dosimeter.pld.laws.parts import UNIT
 from dosimeter.pld.saddle.blocks import SUM
 from dosimeter.pld.saddle.inversion import ALIAS, Reading, aliases, right_alias, scaled
@@ -36,10 +36,15 @@ def common(first: Lattice | None, second: Lattice, count: int) -> Lattice:
 
 @dataclass(frozen=True, slots=True)
 class PeriodicInversion:
-    """A total of lattice laws, ready to be read at any epsilon."""
+    """A total of lattice laws, ready to be read at any epsilon: what does not depend on epsilon is done."""
 
     total: Total
     lattice: Lattice
+    heights: Reals
+    first: Complexes  # e^(log phi) over the denominator of k, from the second node on twice
+    second: Complexes  # the same times e^(-zh)
+    error: Reals  # relative error of each term, but for the rounding of its phase
+    sizes: Reals
 
     @property
     def log_moment(self) -> float:
@@ -61,28 +66,35 @@ class PeriodicInversion:
         gap = float(above - exact)  # in (0, h]
         log_scale = total.log_moment - c * float(above)
         scale_error = total.log_error + 8 * UNIT * (abs(total.log_moment) + c * float(above) + abs(log_scale) + 1)
-        t = line.step * np.arange(line.count, dtype=float)
-        first, second = np.asarray((c + 1j * t) * h, complex), np.asarray((c + 1 + 1j * t) * h, complex)
-        a, b = -math.expm1(-gap), math.exp(-h) * math.expm1(max(h - gap, 0.0))
-        bottom = _minus(first) * _minus(second)
-        top = a + b * np.exp(-first)
-        size = np.exp(total.log_phi.real) / np.abs(bottom)
-        size[1:] *= 2
-        drift = float(total.centre - above)
-        phase = total.log_phi.imag + t * drift - np.arctan2(bottom.imag, bottom.real)
+        a, b = -math.expm1(-gap), -math.exp(-gap) * math.expm1(-max(h - gap, 0.0))
+        turn = self.heights * float(total.centre - above)
+        terms = (a * self.first.real + b * self.second.real) * np.cos(turn)
+        terms -= (a * self.first.imag + b * self.second.imag) * np.sin(turn)
         count = 2 * line.count - 1
-        terms = size * (top.real * np.cos(phase) - top.imag * np.sin(phase))
         value = float(terms.sum()) / count
         with np.errstate(over="ignore"):
-            exponent = total.eta + UNIT * (8 * np.abs(t * drift) + 8 * np.abs(total.log_phi) + 16 * np.abs(first) + 128)
-            relative = np.expm1(np.minimum(exponent, 700.0)) + SUM
-        error = float((size * (a + b * math.exp(-c * h)) * relative).sum()) / count
+            relative = np.expm1(np.minimum(self.error + 8 * UNIT * np.abs(turn), 700.0)) + SUM
+        error = float((self.sizes * relative).sum()) * (a + b * math.exp(-c * h)) / count
         error = (error + abs(value) * math.expm1(scale_error)) * (1 + 64 * UNIT)
         left_high, left_low = aliases(line.period * c, line.period * (c + 1), mass, epsilon)
         over = scaled(left_high, log_scale) + scaled(right_alias(total, 0.0, epsilon), log_scale)
         lower = value - error - over * (1 + scale_error + ALIAS)
         upper = value + error - scaled(left_low, log_scale) * (1 - scale_error - ALIAS)
         return Reading(log_scale, max(lower, 0.0), max(upper, 0.0), -c)
+
+
+def prepare(total: Total, lattice: Lattice) -> PeriodicInversion:
+    """A total whose losses all lie on a lattice, on a line that is one period of it."""
+    c, h = total.line.order, float(lattice.step)
+    t = total.line.step * np.arange(total.line.count, dtype=float)
+    first, second = np.asarray((c + 1j * t) * h, complex), np.asarray((c + 1 + 1j * t) * h, complex)
+    bottom = _minus(first) * _minus(second)
+    sizes = np.exp(total.log_phi.real) / np.abs(bottom)
+    sizes[1:] *= 2
+    phase = total.log_phi.imag - np.arctan2(bottom.imag, bottom.real)
+    terms = sizes * (np.cos(phase) + 1j * np.sin(phase))
+    error = total.eta + UNIT * (8 * np.abs(total.log_phi) + 16 * np.abs(first) + 144)
+    return PeriodicInversion(total, lattice, t, terms, terms * np.exp(-first), error, sizes)
 
 
 def _minus(x: Complexes) -> Complexes:

@@ -22,16 +22,18 @@ from dosimeter.pld.saddle.quadrature import cut_ends
 from dosimeter.pld.saddle.theta import is_smooth
 
 _RATIO = 1.5
-ORDERS: Reals = 1e-5 * _RATIO ** np.arange(92.0)
+ORDERS: Reals = 1e-5 * _RATIO ** np.arange(-16.0, 92.0)
 _FINE = _RATIO ** np.linspace(-1, 1, 17)
 _MARGIN = math.log(1e9)  # how far each error is put below delta
 _SHORT = 600  # nodes that are not worth another look
 _FEW = 4_096  # nodes from which smoothing may pay
 _MOST_NODES = 1 << 17
-_MOST_PERIODIC = 100_001
+_MOST_PERIODIC = (1 << 20) + 1
+_GENTLEST = 0.25  # a variance from which smoothing leaves no lower end (at 4 log sqrt(2) = 1.39), or next to none
 _SAMPLES = 400
 _MOST_SAMPLES = 4_000
 _TINIEST = -680.0  # no delta below e^this is looked for
+_ALL = -0.5  # log delta from which nearly all losses are above epsilon
 _SEVERAL = 100  # runs up to which the second certificate of decay may help
 
 
@@ -108,7 +110,12 @@ def for_epsilon(mix: Mix, epsilon: float) -> Plan:
         )
 
     _, _, rough = place(-600.0)
-    question, order, _ = place(min(max(rough, _TINIEST) - 1.0, -1e-3))
+    question, order, value = place(min(max(rough, _TINIEST) - 1.0, -1e-3))
+    if (
+        value > _ALL
+    ):  # delta is nearly one, and the best order nearly zero: the largest that is as good needs fewer nodes
+        bounds = question.moments(ORDERS) - ORDERS * epsilon + _log_kernel(ORDERS)
+        order = max([order, *ORDERS[bounds <= value + 1].tolist()])
     return _best(question, order)
 
 
@@ -241,7 +248,8 @@ def _place(question: _Question, order: float) -> Plan:
     smoothing = 0.0
     if end > _FEW * step:
         gentle = 1e-7 / (1.2 * c * c) * min(max(1.0, c * question.epsilon), 1e6)
-        gentle = max(gentle, -2 * min(budget, -1.0) / (step * _MOST_NODES) ** 2)
+        least = -2 * min(budget, -1.0) / (step * _MOST_NODES) ** 2
+        gentle = max(min(max(gentle, least), _GENTLEST), least / 9)
         smooth_end = math.sqrt(-2 * min(budget, -1.0) / gentle)
         if smooth_end < end:
             end, smoothing = smooth_end, gentle

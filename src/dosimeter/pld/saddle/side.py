@@ -25,6 +25,7 @@ from dosimeter.pld.saddle.gaussian import gaussian_epsilon
 from dosimeter.pld.saddle.inversion import Inversion, Reading, log_kernel, prepare, read
 from dosimeter.pld.saddle.masses import add_atom, atom_of
 from dosimeter.pld.saddle.periodic import PeriodicInversion, common
+from dosimeter.pld.saddle.periodic import prepare as prepare_period
 from dosimeter.pld.saddle.target import Target, exp_bound, sum_bounds, target
 from dosimeter.pld.saddle.total import Total, start
 
@@ -248,7 +249,7 @@ class Side:
         track.seen = len(self._journal)
         smoothing = track.plan.smoothing
         if track.plain is None and track.plan.lattice_step is not None and self._lattice is not None:
-            track.plain = PeriodicInversion(track.total, self._lattice)
+            track.plain = prepare_period(track.total, self._lattice)
         elif track.plain is None:
             extra = Fraction(smoothing)
             track.plain = prepare(track.total, self.variance + extra)
@@ -280,10 +281,10 @@ class Side:
         if over(first) <= 1:
             return 0.0, 0.0
         c = track.total.line.order
-        inversion = track.ready()
-        cap = (inversion.log_moment + inversion.log_error + log_kernel(c) - goal.low - math.log1p(-share)) / c
-        cap = max(cap, 0.0) * (1 + 1e-12) + 1e-300
+        cap = _chernoff(track.ready(), c, goal, share)
         cap = cap if self.top is None else min(cap, _up(self.top[1]))
+        if track.plan.smoothing > 1:  # such a line has no lower ends, and its upper ones are hardly better than that
+            return 0.0, cap
         low, high, reading = max(cap - _NEAR / c, 0.0), cap, first
         at = max(cap - 2 / c, (low + high) / 2)
         for _ in range(60):
@@ -317,6 +318,12 @@ class Side:
                 return candidate
             step *= 1.4
         return limit
+
+
+def _chernoff(inversion: Inversion | PeriodicInversion, order: float, goal: Target, share: float) -> float:
+    """An epsilon that is enough, by the moment on the line; `share` of the target is for what the line leaves out."""
+    cap = (inversion.log_moment + inversion.log_error + log_kernel(order) - goal.low - math.log1p(-share)) / order
+    return max(cap, 0.0) * (1 + 1e-12) + 1e-300
 
 
 def _share(track: _Track, goal: Target) -> float:

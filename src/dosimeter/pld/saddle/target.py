@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import math
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     Ball: TypeAlias = Any  # flint.arb, which ships no types
 
 LEAST_LOG10 = Decimal(-300)
+_SHORT = decimal.Context(prec=17, rounding=decimal.ROUND_CEILING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +77,10 @@ def exp_bound(log_scale: float, lower: float, upper: float, more: Decimal = ZERO
         return Bound(ZERO, ONE)
     high = ZERO if not upper else SMALLEST if size < -1_000 else up(at(upper), 17)
     low = down(at(lower), 17) if lower > 0 and size > -1_000 else ZERO
-    return Bound(min(low, ONE), min(add_up(high, more), ONE))
+    return Bound(min(low, ONE), min(_SHORT.plus(add_up(high, more)), ONE))
 
 
 def sum_bounds(first: Bound, second: Bound) -> Bound:
     """The sum of two quantities in [0, 1] whose exact sum is at most 1."""
     lower, upper = subtract_down(first.lower, -second.lower), add_up(first.upper, second.upper)
-    return Bound(min(lower, ONE), min(upper, ONE))
+    return Bound(min(max(ZERO, lower), ONE), min(upper, ONE))  # 0 + 0 rounded down is -0
