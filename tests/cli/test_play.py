@@ -131,3 +131,49 @@ def test_a_file_that_is_no_strategy_says_so() -> None:
     """It must define choose(seen)."""
     Path("empty.py").write_text("x = 1\n")
     assert "choose(seen)" in run("--strategy", "empty.py", code=1)
+
+
+def seated(typed: str, *words: str) -> Any:
+    """A game at the table with these lines typed."""
+    result = RUNNER.invoke(app, ["play", "--interactive", *words], input=typed)
+    assert result.exit_code == 0, result.output
+    assert "Traceback" not in result.output
+    return result
+
+
+def test_a_person_can_play() -> None:
+    """Lines typed are choices; the game tells how it ended; an input that ends is leaving."""
+    game = seated("1\nh\ns\nin\n", "--seed", "3")
+    assert "of the budget used" in game.stdout
+    assert "hint: " in game.stdout
+    assert "the person was in: right" in game.stdout
+    assert "no guess" in seated("", "--seed", "3").stdout
+
+
+def test_a_game_at_the_table_as_json() -> None:
+    """The conversation goes to standard error, and the game is printed for a machine."""
+    game = seated("1\ns\nout\n", "--seed", "3", "--json")
+    found = json.loads(game.stdout)
+    assert found["guess"] == "out"
+    assert [one["box"] for one in found["opened"]] == [1]
+    assert "of the budget used" in game.stderr
+
+
+def test_a_stored_strategy_is_played(place: Path) -> None:
+    """A computed optimum that somebody stored reaches what it says; what is no strategy is refused in one sentence."""
+    from fractions import Fraction
+
+    from dosimeter.adaptive.adversary import Menu, best_strategy
+
+    best = best_strategy(Menu.responses(Fraction("0.182321556793954626"), (1, 2)), 8, "0.5")
+    (place / "best.json").write_text(json.dumps(best.to_json()))
+    words = ("--filter", "zcdp", "--rho", "50", "--base", "1.2", "--boxes", "1,2", "--at", "0.5", "--rounds", "8")
+    found = play(*words, "--strategy", "best.json")
+    assert found[0]["strategy"] == "computed optimum"
+    assert abs(float(found[0]["delta"]["lower"]) - best.value) < 1e-9
+    run(*words, "--strategy", "best.json", "--runs", "50", "--figure", "runs.svg")
+    assert ET.parse(place / "runs.svg").getroot() is not None
+    (place / "bad.json").write_text("{}")
+    (place / "worse.json").write_text("nonsense")
+    for name, reason in (("bad.json", "exactly the fields"), ("worse.json", "as JSON"), ("missing.json", "no file")):
+        assert reason in run(*words, "--strategy", name, code=1)

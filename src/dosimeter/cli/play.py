@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dosimeter.adaptive.filters import AnyFilter
-    from dosimeter.adaptive.playground import Option, Seen, Table
+    from dosimeter.adaptive.playground import Option, Seen, Strategy, Table
     from dosimeter.report.chart import Chart
 
 PATHS = 24
@@ -41,8 +41,8 @@ def play(  # noqa: PLR0917 - one parameter per option
     strategy: Annotated[
         str,
         typer.Option(
-            help="threshold, doubling, greedy, optimal, steady-small, steady-large, all; or a .py file with a function "
-            "choose(seen)."
+            help="threshold, doubling, greedy, optimal, steady-small, steady-large, all; a .py file with a function "
+            "choose(seen); or a .json file with a strategy that was computed."
         ),
     ] = "all",
     base: Annotated[str, typer.Option(help="The smallest box: the odds e^epsilon of a randomized response.")] = "1.1",
@@ -62,7 +62,12 @@ def play(  # noqa: PLR0917 - one parameter per option
     runs: Annotated[
         int | None, typer.Option(help="Play so often by Monte Carlo; exactly when left out and where possible.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the draws of Monte Carlo and of the figure.")] = 0,
+    seed: Annotated[
+        int | None, typer.Option(help="Of the draws of Monte Carlo and of the figure (0), and of a game at the table.")
+    ] = None,
+    interactive: Annotated[
+        bool, typer.Option("--interactive", "-i", help="Play yourself: choose the boxes and guess the world.")
+    ] = False,
     figure: Annotated[
         Path | None, typer.Option("--figure", help="Draw some runs (.svg or .png), with the odometer and the level.")
     ] = None,
@@ -85,6 +90,10 @@ def play(  # noqa: PLR0917 - one parameter per option
     menu = _boxes(rule, base, boxes, failures, noise)
     level = at if at is not None else getattr(rule, "epsilon", None) or Decimal(1)
     game = Table(rule, menu, to_ratio(base), level, rounds, _odometer(odometer, crossing, rule))
+    if interactive:
+        _at_the_table(game, seed, quiet=as_json)
+        return
+    seed = seed or 0
     names = list(BUILT_IN) if strategy == "all" else [strategy]
     with progress("strategies", len(names), quiet=as_json) as watch:
         results = []
@@ -148,17 +157,49 @@ def _whole(words: str) -> list[int]:
     return found
 
 
-def _strategy(name: str) -> str | Callable[[Seen], int | None]:
-    """A built-in's name, or the function `choose` of a file of the user's own."""
-    if not name.endswith(".py"):
+def _at_the_table(game: Table, seed: int | None, *, quiet: bool) -> None:
+    """One game with the person at the keyboard; with JSON the conversation goes to standard error."""
+    from dosimeter.adaptive.playground import built_in, sit_down
+
+    keyboard = typer.get_text_stream("stdin")
+    found = sit_down(
+        game,
+        lambda: keyboard.readline() or None,
+        lambda line: typer.echo(line, err=quiet),
+        seed=seed,
+        hint=built_in("optimal", game),
+    )
+    if quiet:
+        emit(found.to_json())
+
+
+def _strategy(name: str) -> str | Callable[[Seen], int | None] | Strategy:
+    """A built-in's name, the function `choose` of a file of the user's own, or a stored strategy."""
+    if not name.endswith((".py", ".json")):
         return name
     if not Path(name).is_file():
-        raise InputError(f"there is no file {name}; it should define choose(seen)")
+        raise InputError(f"there is no file {name}; it should define choose(seen), or be a stored strategy")
+    if name.endswith(".json"):
+        return _stored(name)
     chosen = runpy.run_path(name).get("choose")
     if not callable(chosen):
         raise InputError(f"{name} does not define a function choose(seen)")
     own: Callable[[Seen], int | None] = chosen
     return own
+
+
+def _stored(name: str) -> Strategy:
+    """A strategy that `dosimeter.adaptive.adversary` computed and somebody stored."""
+    import json
+
+    from dosimeter.adaptive.adversary import Strategy as Best
+    from dosimeter.adaptive.playground import following
+
+    try:
+        data = json.loads(Path(name).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise InputError(f"{name} cannot be read as JSON") from None
+    return following(Best.from_json(data))
 
 
 def _odometer(kind: str | None, crossing: str, rule: AnyFilter) -> Any:
@@ -190,7 +231,10 @@ def _paths(game: Table, name: str, seed: int) -> Chart:
     from dosimeter.report.chart import Axis, Chart, Limit, Line
 
     chosen = _strategy(name)
-    how = built_in(chosen, game) if isinstance(chosen, str) else Strategy.of(chosen)
+    if isinstance(chosen, str):
+        how = built_in(chosen, game)
+    else:
+        how = chosen if isinstance(chosen, Strategy) else Strategy.of(chosen)
     found = sample_paths(game, how, paths=PATHS, seed=seed)
     lines = [Line("", list(zip(one.times, one.losses, strict=True)), quiet=True) for one in found]
     right = max(max(one.times) for one in found) or 1.0

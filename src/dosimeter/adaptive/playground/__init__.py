@@ -8,6 +8,7 @@ from dosimeter.adaptive.playground.gaussian import Transcript, advantage, gaussi
 from dosimeter.adaptive.playground.law import GameTooLargeError, RunLaw, run_law
 from dosimeter.adaptive.playground.played import Claim, Played, Verdict, play
 from dosimeter.adaptive.playground.sampled import Estimate, Path, Sampled, interval, run_sampled, sample_paths
+from dosimeter.adaptive.playground.sitting import Sitting, sit_down
 from dosimeter.adaptive.playground.strategies import BUILT_IN, Strategy, built_in, following
 from dosimeter.adaptive.playground.table import Option, Seen, Table
 
@@ -22,6 +23,7 @@ __all__ = [
     "RunLaw",
     "Sampled",
     "Seen",
+    "Sitting",
     "Strategy",
     "Table",
     "Transcript",
@@ -36,4 +38,5 @@ __all__ = [
     "run_law",
     "run_sampled",
     "sample_paths",
+    "sit_down",
 ]
