@@ -6,10 +6,12 @@ condition with interval arithmetic of its own (mpmath), sharing no code with the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import mpmath as mp
@@ -18,12 +20,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dosimeter.accounting import loss_for
+from dosimeter.adaptive.adversary import Menu, Offer
 from dosimeter.adaptive.filters import (
     FILTER_KINDS,
     Admitted,
     ApproxFilter,
     BasicFilter,
     GDPFilter,
+    MenuFilter,
     PlanResidueFilter,
     PublishedApproxFilter,
     PureFilter,
@@ -37,9 +41,10 @@ from dosimeter.adaptive.filters import (
     filter_from_json,
     filter_to_json,
 )
+from dosimeter.adaptive.game import budget_rule, randomized_response, worst_delta
 from dosimeter.events import Composed, Event, Gaussian, Laplace, RandomizedResponse, Repeated
 from dosimeter.exact import text
-from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, PureDP, ResiduePrice
+from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, MenuPrice, PureDP, ResiduePrice
 
 ORDERS = (Decimal("1.5"), Decimal(8), Decimal(64))
 
@@ -66,6 +71,7 @@ def _losses(filter_: Any) -> st.SearchStrategy[Any]:
         "zcdp": st.builds(ZCDP, sizes, failures),
         "gdp": st.builds(GDP, sizes.filter(lambda mu: mu <= 10**6), failures),
         "residue": st.sampled_from(PRICES),
+        "menu": st.builds(MenuPrice.of, st.integers(0, 9), sizes, failures),
     }
     if filter_.kind == "residue_plan":
         return st.sampled_from(PLAN_PRICES)
@@ -93,6 +99,9 @@ PRICES = tuple(loss_for(event, ResidueFilter(1, "1e-6")) for event in PRICED)
 PLAN = PlanResidueFilter(((RandomizedResponse("0.1"), 9), (Laplace(5), 4)), 3, "2e-2", "1e-3", 9, reserve="0.02")
 PLAN_PRICES = tuple(loss_for(event, PLAN) for event in PRICED[:5] + PRICED[6:] + (Gaussian(20), RandomizedResponse(2)))
 
+MENU = ((Fraction(1, 10), Fraction(0), 1), (Fraction(1, 5), Fraction(1, 10**7), 5), (Fraction(3, 10), Fraction(0), 8))
+OFFERS = Menu(tuple(Offer(RandomizedResponse(e, d), c) for e, d, c in MENU))
+
 filters: dict[str, st.SearchStrategy[Any]] = {
     "pure": st.builds(PureFilter, budgets),
     "basic": st.builds(BasicFilter, budgets, st.sampled_from(["0", "1e-6"])),
@@ -110,6 +119,7 @@ filters: dict[str, st.SearchStrategy[Any]] = {
     "gdp": st.builds(GDPFilter, budgets, st.sampled_from(["0", "1e-6"])),
     "rogers": st.builds(RogersFilter, budgets, st.just("2e-6")),
     "residue": st.builds(ResidueFilter, budgets, st.just("2e-6"), st.sampled_from(["0", "1e-6"])),
+    "menu": st.builds(lambda delta: MenuFilter(1, delta, OFFERS), st.sampled_from(["1e-4", "2e-6"])),
     "residue_plan": st.just(PLAN),
 }
 any_filter = st.sampled_from(sorted(filters)).flatmap(lambda kind: filters[kind])
@@ -223,6 +233,19 @@ def _model_residue(f: Any, losses: Sequence[Any]) -> bool:
     return bool(left >= 0 and whole <= _float(f.delta) and slack <= Fraction(f.slack))
 
 
+@cache
+def _worst_of_menu(units: int) -> Decimal:
+    """The worst case of the menu below by the solver for any rule, which shares no code with the filter's."""
+    base = Fraction(math.exp(0.1))
+    boxes = [(randomized_response(base ** int(e * 10), d), (c,)) for e, d, c in MENU]
+    return worst_delta(budget_rule(boxes, (units,)), base, "1").upper
+
+
+def _model_menu(f: Any, losses: Sequence[Any]) -> bool:
+    """The units fit, and the budget of this menu has been proven by another solver."""
+    return bool(_sum(losses, "units") <= f.units and _worst_of_menu(f.units) <= f.delta * (1 + Decimal("1e-9")))
+
+
 def _model_plan(f: Any, losses: Sequence[Any]) -> bool:
     """Each run is paid by the first component that holds one of its levels; no component ends below zero."""
     left = [Fraction(f.reserve), *(Fraction(many) for _, many in f.laws)]
@@ -253,6 +276,7 @@ MODELS: dict[str, Callable[[Any, Sequence[Any]], bool]] = {
     "residue": _model_residue,
     "residue_plan": _model_plan,
     "rogers": _model_rogers,
+    "menu": _model_menu,
 }
 
 
@@ -314,9 +338,8 @@ def test_monotone_in_what_was_spent_and_in_what_is_asked(run: tuple[Any, list[An
 def test_zero_is_free_and_a_refusal_changes_nothing(run: tuple[Any, list[Any]]) -> None:
     """A loss of zero is always admitted and moves nothing; a refused one leaves state and readings as they were."""
     filter_, losses = run
-    zero = {"pure": PureDP(0), "approx": ApproxDP(0), "zcdp": ZCDP(0), "gdp": GDP(0), "residue": ResiduePrice()}.get(
-        filter_.notion
-    )
+    free = {"pure": PureDP(0), "approx": ApproxDP(0), "zcdp": ZCDP(0), "gdp": GDP(0), "residue": ResiduePrice()}
+    zero = (free | {"menu": MenuPrice.of(0)}).get(filter_.notion)
     zero = zero or RDP(filter_.orders, (0,) * len(filter_.orders))
     state = filter_.start()
     for loss in losses:
@@ -405,6 +428,7 @@ def test_the_clock_of_the_odometers_never_runs_slow(run: tuple[Any, list[Any]]) 
         rho: dict[str, Callable[[Any], Any]] = {
             "zcdp": lambda loss: _float(loss.rho),
             "gdp": lambda loss: _float(loss.mu) ** 2 / 2,
+            "menu": lambda loss: _float(loss.rho),
             "residue": lambda loss: mp.fsum(_float(r) * int(n) for r, n in zip(loss.rhos, loss.counts, strict=True)),
         }
         pure = lambda loss: _float(loss.epsilon) * mp.tanh(_float(loss.epsilon) / 2)  # noqa: E731
@@ -427,6 +451,7 @@ def test_a_charge_costs_the_same_after_many_queries(kind: str) -> None:
         "gdp": (GDPFilter(1000), GDP("0.001234567891234567")),
         "rogers": (RogersFilter(100, "0.1"), ApproxDP("0.001234567891234567", "1e-9")),
         "residue": (ResidueFilter(100, "0.1"), PRICES[1]),
+        "menu": (MenuFilter(6, "0.01", Menu((Offer(RandomizedResponse("0.1"), 1),))), MenuPrice.of(1, "0.005")),
         "residue_plan": (PlanResidueFilter(((RandomizedResponse("0.1"), 400),), 6, "0.01"), PLAN_PRICES[0]),
     }
     filter_, loss = examples[kind]

@@ -13,6 +13,7 @@ from dosimeter.adaptive.filters import (
     ApproxFilter,
     BasicFilter,
     GDPFilter,
+    MenuFilter,
     PlanResidueFilter,
     PublishedApproxFilter,
     PureFilter,
@@ -49,6 +50,7 @@ RULES: list[tuple[Any, Any, str | None]] = [
     (RogersFilter("1", "1e-6"), RandomizedResponse("0.02"), None),
     (ResidueFilter("1", "1e-6"), Laplace(scale="20"), None),
     (PlanResidueFilter(((Laplace(scale="20"), 30),), "1", "1e-3"), Laplace(scale="20"), None),
+    (MenuFilter.of("1", "1e-6", [Laplace(scale="20"), Gaussian(sigma="50")]), Laplace(scale="25"), None),
 ]
 
 

@@ -5,10 +5,13 @@ from typing import Any
 
 import pytest
 
+from dosimeter.accounting import loss_for
 from dosimeter.adaptive.filters import (
+    Admitted,
     ApproxFilter,
     BasicFilter,
     GDPFilter,
+    MenuFilter,
     PublishedApproxFilter,
     PureFilter,
     RDPCurveFilter,
@@ -17,7 +20,9 @@ from dosimeter.adaptive.filters import (
     WeightedRDPFilter,
     ZCDPFilter,
 )
+from dosimeter.adaptive.odometers import MixtureOdometer, StoppedRunOdometer
 from dosimeter.errors import InputError
+from dosimeter.events import RandomizedResponse
 from dosimeter.session.defaults import filter_for, odometers_for
 
 
@@ -82,3 +87,18 @@ def test_the_default_odometer_reads_the_filter(rule: Any) -> None:
         assert odometer.bound(rule.start()) > 0
         declared = Decimal(rule.budget().get("delta", "0"))
         assert (odometer.semantics == "dp") == (declared > 0)
+
+
+def test_a_menu_gets_an_odometer_for_its_whole_budget() -> None:
+    """Tuned where the units run out; where entries may fail, read for stopped runs and all failures they can buy."""
+    whole = MenuFilter.of("1", "1e-5", [RandomizedResponse("0.1")])
+    (plain,) = odometers_for(whole)
+    assert plain == MixtureOdometer.tuned(delta=Decimal("1e-5"), intrinsic_time=whole.whole_time)
+    failing = MenuFilter.of("1", "1e-5", [RandomizedResponse("0.1"), RandomizedResponse("0.2", "1e-7")])
+    (careful,) = odometers_for(failing)
+    assert isinstance(careful, StoppedRunOdometer)
+    assert careful.declared_delta == failing.failures > 0
+    answer = failing.admit(failing.start(), loss_for(RandomizedResponse("0.2", "1e-7"), failing))
+    assert isinstance(answer, Admitted)
+    assert 0 < careful.bound(answer.state) < 2
+    assert careful.delta <= failing.delta * (1 + Decimal("1e-9"))

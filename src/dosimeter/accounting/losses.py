@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import Any, Protocol
 
-from dosimeter.accounting.tables import approx, gdp, pure, rdp, residue, zcdp
+from dosimeter.accounting.tables import approx, gdp, menu, pure, rdp, residue, zcdp
 from dosimeter.accounting.tables.terms import Table, Terms
 from dosimeter.errors import InputError, NotionError
 from dosimeter.events import Event, relations_of, require_relation
@@ -21,7 +21,7 @@ from dosimeter.neighbours import NeighbouringRelation
 from dosimeter.notions import Loss, ResiduePrice
 
 TABLES: dict[str, Table] = {"pure": pure.TABLE, "zcdp": zcdp.TABLE, "rdp": rdp.TABLE, "gdp": gdp.TABLE}
-NOTIONS = (*TABLES, "approx", "residue")
+NOTIONS = (*TABLES, "approx", "residue", "menu")
 
 
 class HasNotion(Protocol):
@@ -57,7 +57,7 @@ def loss_for(
             (those without sampling), since their sensitivity was stated for the account's.
 
     Returns:
-        PureDP, ApproxDP, ZCDP, RDP, GDP or ResiduePrice, as the filter takes it.
+        PureDP, ApproxDP, ZCDP, RDP, GDP, ResiduePrice or MenuPrice, as the filter takes it.
 
     Raises:
         NoGuaranteeError: no theorem holds the event in this notion; says why and what to do.
@@ -77,6 +77,8 @@ def loss_for(
         return approx.charge(parts, terms)
     if filter.notion == "residue":
         return residue.charge(parts, filter, terms)
+    if filter.notion == "menu":
+        return menu.charge(parts, filter)
     if filter.notion not in TABLES:
         raise InputError(f"no account adds up losses in the notion {show(filter.notion)}; use {', '.join(NOTIONS)}")
     table = TABLES[filter.notion]

@@ -39,6 +39,9 @@ def open_account(  # noqa: PLR0917 - one parameter per option
         Path | None,
         typer.Option(help="A plan file: its own steps cost their tight price, and it may be left (residue_plan)."),
     ] = None,
+    menu: Annotated[
+        Path | None, typer.Option(help="A menu file: what may be asked, at an exact worst case (menu).")
+    ] = None,
     reserve: Annotated[str | None, typer.Option(help="With --plan: mu squared kept for other questions.")] = None,
     slack: Annotated[
         str | None, typer.Option(help="Of residue filters: the part of delta for tails and failures.")
@@ -73,7 +76,8 @@ def open_account(  # noqa: PLR0917 - one parameter per option
 
     The account belongs to the data: another path, copy or process finds the same one, with what was spent spent.
 
-    For many small questions `--filter residue` admits most, for private training `--plan`; `dosimeter advise` compares.
+    For many small questions `--filter residue` admits most, for private training `--plan`, for a few mechanisms named
+    beforehand `--menu`; `dosimeter advise` compares.
 
     Example: dosimeter open people.csv --epsilon 1 --delta 1e-6 --user person_id --max-contributions 5
     """
@@ -81,11 +85,13 @@ def open_account(  # noqa: PLR0917 - one parameter per option
 
     given = {"epsilon": epsilon, "delta": delta, "rho": rho, "mu": mu, "declared_delta": declared_delta}
     budget: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    shares = {"plan": None if plan is None else str(plan), "reserve": reserve, "slack": slack, "queries": queries}
+    files = {"plan": None if plan is None else str(plan), "menu": None if menu is None else str(menu)}
+    shares = {**files, "reserve": reserve, "slack": slack, "queries": queries}
     if kind is not None or any(value is not None for value in shares.values()):
         from dosimeter.cli.rules import filter_from_words
 
-        budget = {"filter": filter_from_words(kind or ("residue" if plan is None else "residue_plan"), budget | shares)}
+        implied = "residue_plan" if plan is not None else "menu" if menu is not None else "residue"
+        budget = {"filter": filter_from_words(kind or implied, budget | shares)}
     session = dosimeter.open(
         data,
         **budget,

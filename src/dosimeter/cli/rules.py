@@ -25,7 +25,7 @@ def filter_from_words(word: str, given: Mapping[str, str | None]) -> AnyFilter:
 
     Args:
         word: a kind, such as "residue", or the path of a .json file that holds a filter.
-        given: the numbers of the budget, and the plan's file, by option; None where an option was left out.
+        given: the numbers of the budget, and the plan's or menu's file, by option; None where one was left out.
 
     Raises:
         InputError: the kind is unknown, a number is missing or does not belong to it, or the file holds no filter.
@@ -39,6 +39,8 @@ def filter_from_words(word: str, given: Mapping[str, str | None]) -> AnyFilter:
         return _from_file(Path(word))
     if word == "residue_plan":
         return _planned(numbers)
+    if word == "menu":
+        return _of_menu(numbers)
     if word not in FILTERS:
         raise InputError(f"--filter {show(word)} is unknown; use a .json file or one of: {', '.join(FILTERS)}")
     built: Any = FILTERS[word]
@@ -88,6 +90,21 @@ def _planned(numbers: dict[str, str]) -> AnyFilter:
     own = {name: value for name, value in rest.items() if name != "queries"}
     epsilon = numbers.get("epsilon") or PlanResidueFilter.smallest_epsilon(plan, **own)
     return PlanResidueFilter(plan, epsilon, **rest)  # type: ignore[arg-type]
+
+
+def _of_menu(numbers: dict[str, str]) -> AnyFilter:
+    """The filter of a menu file, with the largest budget that keeps the promise where the file names none."""
+    from dosimeter.adaptive.filters import MenuFilter
+    from dosimeter.interop.menufile import load_menu
+
+    if extra := sorted(set(numbers) - {"menu", "epsilon", "delta"}):
+        raise InputError(
+            f"{_option(extra[0])} does not belong to a filter of kind menu, which has --menu, --epsilon and --delta"
+        )
+    if len(numbers) < 3:
+        raise InputError("a filter of kind menu needs --menu FILE, --epsilon and --delta")
+    file = load_menu(numbers["menu"])
+    return MenuFilter(numbers["epsilon"], numbers["delta"], file.menu, file.units)  # type: ignore[arg-type]
 
 
 def _option(name: str) -> str:

@@ -15,9 +15,9 @@ from dosimeter.errors import InputError
 from dosimeter.events.event import EVENT_TYPES, Event, require_event
 from dosimeter.events.nesting import MAX_DEPTH
 from dosimeter.exact import show, text
-from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, Loss, ProbabilisticDP, PureDP, ResiduePrice
+from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, Loss, MenuPrice, ProbabilisticDP, PureDP, ResiduePrice
 
-_LOSS_TYPES = (PureDP, ApproxDP, ProbabilisticDP, ZCDP, RDP, GDP, ResiduePrice)
+_LOSS_TYPES = (PureDP, ApproxDP, ProbabilisticDP, ZCDP, RDP, GDP, ResiduePrice, MenuPrice)
 _LOSSES = {t.notion: t for t in _LOSS_TYPES}
 _EVENTS = {t.kind: t for t in EVENT_TYPES}
 

@@ -215,10 +215,10 @@ class _Fold:
             not self.key.key or body["key"] == self.key.check(),
             "the ledger's key is another one than when it was opened",
         )
-        self.account = account_from_json(self.account_id, 1, record.recorded_at, body)
-        pricing.verify(self.account.filter)
-        for odometer in self.account.odometers:
-            pricing.verify(odometer)
+        account = account_from_json(self.account_id, 1, record.recorded_at, body)
+        for promise in (account.filter, *account.odometers):
+            pricing.verify(promise)
+        self.account = account
         self.names, self.contents = {body["name"]}, {body["content"]}
         self._restart(body)
 

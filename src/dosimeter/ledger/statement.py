@@ -23,7 +23,7 @@ from dosimeter.exact import text
 from dosimeter.ledger.account import Account
 from dosimeter.ledger.record import Head, Kind, Record
 from dosimeter.ledger.request import Reading
-from dosimeter.notions import Loss, ResiduePrice
+from dosimeter.notions import Loss, MenuPrice, ResiduePrice
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,7 @@ def _reasons(event: Event) -> Iterable[str]:
 
 def charge_text(loss: Loss) -> str:
     """A charge in a person's words, e.g. "rho 0.02" or "epsilon 0.1, delta 1e-9"."""
-    if isinstance(loss, ResiduePrice):
+    if isinstance(loss, ResiduePrice | MenuPrice):
         return loss.in_words()
     amounts = loss_to_json(loss)
     if loss.notion == "rdp":

@@ -175,7 +175,9 @@ def decision(reason: object, authorised_by: object) -> tuple[str, str]:
 
 
 def _stored_form(rule: Filter[Any]) -> Filter[Any]:
-    """The filter as it will be read back, so that an account never opens under a rule it cannot restart with."""
+    """The filter as it will be read back: an account opens under no rule that it cannot restart with, nor under one
+    that does not keep its own promise."""
+    pricing.verify(rule)
     stored = pricing.read_filter(rule.to_json())
     if type(stored) is not type(rule) or stored.to_json() != rule.to_json():
         raise InputError(f"the filter {rule.kind} does not read back from its own JSON as itself")

@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from dosimeter.exact import brief_up
+from dosimeter.notions.menu import MenuPrice
 from dosimeter.notions.residue import ResiduePrice
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 def in_words(loss: Loss, digits: int = 6) -> str:
     """Such as ``rho 0.02`` or ``epsilon 1, delta 1e-6``."""
-    if isinstance(loss, ResiduePrice):
+    if isinstance(loss, ResiduePrice | MenuPrice):
         return loss.in_words(digits)
     parts = []
     for field in fields(loss):

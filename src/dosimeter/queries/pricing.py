@@ -17,7 +17,7 @@ from dosimeter.mechanisms.noise import (
     Noise,
     RoundedGaussianNoise,
 )
-from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, Loss, PureDP, ResiduePrice
+from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, Loss, MenuPrice, PureDP, ResiduePrice
 from dosimeter.queries.price import Price
 from dosimeter.queries.sensitivity import Sensitivity
 
@@ -123,6 +123,7 @@ def require_held(event: Event, filter: Filter[Any], price: Price) -> None:  # no
             "zcdp": "ask with Price(rho=...), Price(mu=...) or Price(epsilon=...)",
             "rdp": "ask with Price(rho=...), Price(mu=...) or Price(epsilon=...)",
             "gdp": "ask with Price(mu=...)",
+            "menu": "ask with Price(epsilon=...) or Price(mu=...)",
         }.get(filter.notion, "ask with another form of price")
         raise QueryError(f"a price of {price} does not fit a {filter.kind} account: {error}; {way_out}") from None
 
@@ -141,6 +142,8 @@ def _cost(loss: Loss) -> tuple[Decimal, ...]:
             return (max(divide_up(e, a) for a, e in zip(orders, epsilons, strict=True)), delta)
         case ResiduePrice():
             return (loss.cheapest, loss.delta)
+        case MenuPrice(units, rho, delta):
+            return (units, rho, delta)
     raise QueryError(f"a loss in the notion {loss.notion} has no order from cheap to expensive")
 
 

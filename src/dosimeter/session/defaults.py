@@ -52,12 +52,12 @@ def odometers_for(rule: Any) -> tuple[Any, ...]:
     from dosimeter.adaptive.odometers import MixtureOdometer, RDPMixtureOdometer, StoppedRunOdometer
 
     caps = {name: Decimal(value) for name, value in rule.budget().items()}
-    declared = caps.get("delta", Decimal(0))
+    declared = caps.get("delta", getattr(rule, "failures", Decimal(0)))
     delta = getattr(rule, "delta", None) or ODOMETER_DELTA
     crossing = delta - declared if delta > declared else ODOMETER_DELTA
     if rule.notion == "rdp":
         return (RDPMixtureOdometer(crossing, rule.orders),) if not declared else ()
-    if (whole := getattr(rule, "whole_time", None)) is not None:  # a plan knows what all of it would be
+    if (whole := getattr(rule, "whole_time", None)) is not None:  # a plan and a menu know what all of it would be
         end = whole
     elif "rho" in caps:
         end = multiply_up(caps["rho"], 2)

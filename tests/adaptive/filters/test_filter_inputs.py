@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from dosimeter.accounting import loss_for
+from dosimeter.adaptive.adversary import Menu, Offer
 from dosimeter.adaptive.filters import (
     ADAPTIVITY,
     DEFAULT_KIND,
@@ -22,6 +23,7 @@ from dosimeter.adaptive.filters import (
     ApproxFilter,
     BasicFilter,
     GDPFilter,
+    MenuFilter,
     PlanResidueFilter,
     PublishedApproxFilter,
     PureFilter,
@@ -38,7 +40,7 @@ from dosimeter.adaptive.filters import (
 )
 from dosimeter.errors import DosimeterError, InputError, NotionError
 from dosimeter.events import RandomizedResponse
-from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, ProbabilisticDP, PureDP
+from dosimeter.notions import GDP, RDP, ZCDP, ApproxDP, MenuPrice, ProbabilisticDP, PureDP
 
 ONE_OF_EACH: dict[str, Any] = {
     "pure": PureFilter(1),
@@ -52,6 +54,9 @@ ONE_OF_EACH: dict[str, Any] = {
     "gdp": GDPFilter(1, "1e-6"),
     "rogers": RogersFilter(2, "1e-5"),
     "residue": ResidueFilter(1, "1e-5", "1e-6", 10),
+    "menu": MenuFilter(
+        1, "1e-5", Menu((Offer(RandomizedResponse("0.1"), 1), Offer(RandomizedResponse("0.2", "1e-7"), 5)))
+    ),
     "residue_plan": PlanResidueFilter(((RandomizedResponse("0.1"), 8),), 1, "1e-2", "1e-3", reserve="0.05"),
 }
 LOSSES: dict[str, Any] = {
@@ -61,6 +66,7 @@ LOSSES: dict[str, Any] = {
     "zcdp": ZCDP("0.01", "1e-7"),
     "rdp": RDP((8,), ("0.1",)),
     "gdp": GDP("0.1", "1e-7"),
+    "menu": MenuPrice.of(1, "0.005"),
     "residue": loss_for(RandomizedResponse("0.1", "1e-7"), ResidueFilter(1, "1e-5")),
 }
 HOSTILE = [
@@ -244,7 +250,7 @@ def test_json_is_plain_and_strict(kind: str) -> None:
         spoiled += [{key: value for key, value in data.items() if key != name}]
         spoiled += [{**data, name: bad} for bad in ("NaN", "-1", "inf", 0.5, 1, None, {}, "x", ["NaN"], [0.1], [["1"]])]
         spoiled += [
-            {**data, key: [value] if isinstance(value, str) else value[0]}
+            {**data, key: value[0] if isinstance(value, list) else [value]}
             for key, value in data.items()
             if key != "kind"
         ]

@@ -12,11 +12,13 @@ import pytest
 from menus import failing_menu, gaussian_menu, log_down, log_up, pure_menu
 
 from dosimeter.accounting import loss_for
+from dosimeter.adaptive.adversary import Menu
 from dosimeter.adaptive.filters import (
     FILTERS,
     ApproxFilter,
     BasicFilter,
     GDPFilter,
+    MenuFilter,
     PlanResidueFilter,
     PublishedApproxFilter,
     PureFilter,
@@ -62,6 +64,16 @@ def plan_menu(base: Fraction, steps: tuple[int, ...]) -> list[Any]:
     """Randomised responses, the planned one among them, with what the plan charges for each."""
     events = [RandomizedResponse(log_up(base**j)) for j in steps]
     return [(randomized_response(base**j), loss_for(event, PLAN)) for j, event in zip(steps, events, strict=True)]
+
+
+RESPONSES = MenuFilter("1", "0.01", Menu.responses(log_up(MIDDLE), (1, 2, 3)))
+
+
+def offered(filter_: MenuFilter, base: Fraction) -> list[Any]:
+    """The entries of a menu of randomised responses as boxes, with what the filter charges for each."""
+    steps = [round(offer.event.epsilon / filter_.menu.offers[0].event.epsilon) for offer in filter_.menu.offers]  # type: ignore[attr-defined]
+    priced = [loss_for(offer.event, filter_) for offer in filter_.menu.offers]
+    return [(randomized_response(base**j), loss) for j, loss in zip(steps, priced, strict=True)]
 
 
 # filter, menu, base, epsilon, and the share of the claimed delta that the adversary must reach at least
@@ -119,6 +131,7 @@ ATTACKS: dict[str, tuple[Any, Any, Fraction, str, float]] = {
         0.5,
     ),
     "residue_plan": (PLAN, plan_menu(MIDDLE, (1, 2, 3)), MIDDLE, "1", 0.85),
+    "menu": (RESPONSES, offered(RESPONSES, MIDDLE), MIDDLE, "1", 0.94),
     "residue, failing": (
         ResidueFilter("1", "0.1", "0.02"),
         failing_menu(COARSE, [(1, 0 * MILLI), (1, 4 * MILLI), (0, 10 * MILLI)], "residue"),
@@ -150,6 +163,16 @@ def test_no_strategy_reaches_more_than_the_claimed_delta(name: str) -> None:
     worst = worst_delta(filter_rule(filter_, menu), base, epsilon)
     assert worst.upper <= filter_.delta
     assert float(worst.lower / filter_.delta) >= least
+
+
+def test_a_menu_filter_with_one_unit_more_is_beaten() -> None:
+    """The budget of a menu is the largest one: with a unit more the analyst passes delta, and so with a low cost."""
+    one_more = MenuFilter("1", "0.01", RESPONSES.menu, RESPONSES.units + 1, "0.01", trusted=True)
+    assert worst_delta(filter_rule(one_more, offered(one_more, MIDDLE)), MIDDLE, "1").lower > RESPONSES.delta
+    (first, cheap), (second, _), (third, dear) = offered(RESPONSES, MIDDLE)
+    assert cheap.units < dear.units
+    wrong = [(first, cheap), (second, cheap), (third, dear)]
+    assert worst_delta(filter_rule(RESPONSES, wrong), MIDDLE, "1").lower > 2 * RESPONSES.delta
 
 
 def test_the_default_filter_keeps_its_promise_at_every_epsilon() -> None:

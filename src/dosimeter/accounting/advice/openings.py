@@ -18,6 +18,7 @@ from dosimeter.adaptive.filters import (
     ApproxFilter,
     BasicFilter,
     GDPFilter,
+    MenuFilter,
     PlanResidueFilter,
     PublishedApproxFilter,
     PureFilter,
@@ -29,6 +30,7 @@ from dosimeter.adaptive.filters import (
     ZCDPFilter,
 )
 from dosimeter.adaptive.filters.intrinsic import largest_pure
+from dosimeter.adaptive.filters.menu import expected_work, proportional
 from dosimeter.adaptive.residue.profile_filter import QUERIES, SLACK_SHARE
 from dosimeter.enclosure import ball, down, enclose
 from dosimeter.errors import InputError, NoGuaranteeError
@@ -65,6 +67,7 @@ _LOW = (
 ORDERS: Final = tuple(
     Decimal(order) for order in (*_LOW, "32", "40", "48", "56", "64", "80", "96", "128", "192", "256", "512")
 )
+MOST_WORK: Final = 10**9  # operations: beyond it a menu takes seconds, and a residue filter is about as good
 SPREAD: Final = tuple(Decimal(order) for order in (2, 4, 8, 16, 32, 64, 128))  # where delta is shared out over orders
 _NO_DELTA: Final = "its promise has a probability of failure, and the target allows none"
 _FINITE_ORDERS: Final = "divergences at finitely many orders imply neither zCDP nor Gaussian DP"
@@ -160,6 +163,24 @@ def residue(target: Target, sketch: Sketch) -> ResidueFilter:
         raise NoGuaranteeError("the target is too small")
     delta = down(enclose(lambda: profile_ball(ball(mu), ball(level))))
     return ResidueFilter(level, delta, ZERO, queries)
+
+
+def menu(target: Target, sketch: Sketch) -> MenuFilter:
+    """The sketch's own mechanisms as a menu, at costs in proportion to their squares, with the largest safe budget."""
+    epsilon, delta = _epsilon(target), _delta(target)
+    leaves = list(dict.fromkeys(leaf for event, _ in sketch.parts for leaf in open_event(event)))
+    if any(isinstance(leaf, SAMPLED_TYPES) for leaf in leaves):
+        raise NoGuaranteeError(
+            "what a sampled mechanism should cost is for its steward to say; declare a menu yourself"
+        )
+    declared = proportional(leaves)
+    work = expected_work(declared, epsilon, delta)
+    if work > MOST_WORK:
+        raise NoGuaranteeError(
+            f"a menu of these mechanisms takes about {work:.2g} operations to open; declare it yourself if you like "
+            "(`dosimeter open --menu`)"
+        )
+    return MenuFilter(epsilon, delta, declared)
 
 
 def residue_plan(target: Target, sketch: Sketch) -> PlanResidueFilter:
@@ -288,7 +309,8 @@ OPENINGS: Final[dict[str, Opening]] = {
     "rogers": rogers,
     "residue": residue,
     "residue_plan": residue_plan,
+    "menu": menu,
 }
 COMPARISON_ONLY: Final = frozenset({"approx_published", "rogers"})
-DECLARED_IN_ADVANCE: Final = frozenset({"residue_plan"})  # best for what was declared at opening
+DECLARED_IN_ADVANCE: Final = frozenset({"menu", "residue_plan"})  # best for what was declared at opening
 PREFERENCE: Sequence[str] = ("pure", "gdp", "residue", "approx", "zcdp", "basic", "rdp", "rdp_weighted", "rdp_curve")

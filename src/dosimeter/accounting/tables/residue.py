@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
-from fractions import Fraction
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final
 
-from dosimeter.accounting.bases import base_of
 from dosimeter.accounting.tables.terms import Terms, cannot
+from dosimeter.accounting.tables.worst_case import worst_case
 from dosimeter.adaptive.residue.prices import gaussian_price
 from dosimeter.errors import InputError, NoGuaranteeError
 from dosimeter.events import RandomAllocation
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from dosimeter.pld.laws.law import Law
 
 Parts = Sequence[tuple[Any, int]]
-_SMALLEST: Final = Fraction(1, 10**30)  # laws have no smaller parameters
 _NOTHING: Final = ResiduePrice()
 
 
@@ -92,7 +90,7 @@ def _options(leaf: Event) -> list[Sequence[tuple[Law, int]]]:
     """Laws whose product dominates a release, each with how often: its own, then those of its worst case."""
     from dosimeter.pld.laws.events import laws_of
 
-    worst = _worst_case(leaf)
+    worst = worst_case(leaf)
     options: list[Sequence[tuple[Law, int]]] = [] if worst is None else [((worst, 1),)]
     if isinstance(leaf, RandomAllocation) and options:
         return options
@@ -102,21 +100,3 @@ def _options(leaf: Event) -> list[Sequence[tuple[Law, int]]]:
         if not options:
             cannot(leaf, "residue", str(error), "use an account in zcdp or rdp")
         return options
-
-
-def _worst_case(leaf: Event) -> Law | None:
-    """The law of the release's (epsilon, delta) or (mu, delta), if it has one."""
-    from dosimeter.pld.laws.gaussian import GaussianLaw
-    from dosimeter.pld.laws.response import ResponseLaw
-
-    base, gaussian = base_of(leaf), base_of(leaf).gaussian
-    if base.failure >= 1:
-        return None
-    if isinstance(leaf, RandomAllocation):  # as if everyone knew the steps of a record: `selected` runs of the base
-        one = base_of(leaf.event).gaussian
-        gaussian = None if one is None else one * leaf.selected
-    if gaussian is not None:
-        return GaussianLaw(max(_SMALLEST, gaussian), Fraction(base.failure)) if gaussian else None
-    if base.pure is not None:
-        return ResponseLaw(max(_SMALLEST, Fraction(base.pure)), Fraction(base.failure)) if base.pure else None
-    return None

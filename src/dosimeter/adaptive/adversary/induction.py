@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Final
 
@@ -100,6 +100,7 @@ def solve(
     tilt: Tilt | None = None,
     absorbing: bool = False,
     keep: bool = False,
+    until: Decimal | None = None,
 ) -> Solved:
     """Solve the game for all budgets up to `budget`.
 
@@ -116,6 +117,7 @@ def solve(
         tilt: of the arrays; none if not given.
         absorbing: whether a reward of 1 ends the game (a crossing), so that nothing is chosen there.
         keep: whether to keep the best entry for every budget and loss (`STOP` for none).
+        until: stop soon after the first budget whose value at zero is above it.
 
     Raises:
         NoGuaranteeError: the arrays would take too much memory.
@@ -131,6 +133,7 @@ def solve(
     picked = np.full((longest + 1, n), STOP, dtype=np.int8) if keep else None
     choices = np.empty((budget + 1, n), dtype=np.int8) if keep else None
     above = np.zeros(budget + 1)
+    solved = Solved(window, tilt, game.floor[: budget + 1], above, game.relative, raised, choices)
     for b in range(budget + 1):
         slot = b % (longest + 1)
         best = slots[slot]
@@ -145,13 +148,15 @@ def solve(
         np.maximum(best, stopping, out=best)
         game.limit(best, weights, b)
         above[b] = best[-window.low]
+        if until is not None and not b % 16 and solved.value(b) > until:
+            return replace(solved, floor=game.floor[: b + 1], above=above[: b + 1])
         for i, cost, value in game.one_step(best, weights, b):
             target = (b + cost) % (longest + 1)
             if picked is not None:
                 picked[target][value > slots[target] * (1 + 64 * UNIT)] = i
             np.maximum(slots[target], value, out=slots[target])
         best[:] = 0.0
-    return Solved(window, tilt, game.floor[: budget + 1], above, game.relative, raised, choices)
+    return solved
 
 
 class _Game:

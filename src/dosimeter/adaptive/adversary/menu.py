@@ -171,10 +171,13 @@ def natural_step(laws: Sequence[Law]) -> Fraction:
         tops = [law.support(direction)[1] for law in laws for direction in Direction]
         if math.isfinite(max(tops)) and max(tops) / divisor <= _FINEST:
             return divisor
-    return Fraction(fraction_down(Fraction(min(_deviation(law) for law in laws) / _CELLS))).limit_denominator(10**9)
+    fine = Fraction(fraction_down(Fraction(min(deviation(law) for law in laws) / _CELLS))).limit_denominator(10**9)
+    ends = [law.highest(direction) for law in laws for direction in Direction]
+    least = min((end[1] for end in ends if end is not None and end[0] == end[1]), default=Fraction(0))
+    return least / math.ceil(least / fine) if least >= fine else fine  # so that the atom at an end is a point
 
 
-def _deviation(law: Law) -> float:
+def deviation(law: Law) -> float:
     """The root of the mean square of a loss, roughly."""
     from dosimeter.pld.laws.law import Direction
 

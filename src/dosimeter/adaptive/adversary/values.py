@@ -29,6 +29,7 @@ Boundary: TypeAlias = "Callable[[int], Number | None] | Sequence[Number | None]"
 
 LARGEST_BUDGET: Final = 10**6
 _ULP: Final = 2.0**-52
+_OVERHEAD: Final = 30_000  # of one step, in operations
 _LONGEST: Final = 1 << 17  # losses of a window
 _WIDE: Final = 10.0  # standard deviations on either side, where a window cannot hold everything
 _UP = decimal.Context(prec=17, rounding=decimal.ROUND_CEILING, Emin=-999_999, Emax=999_999)
@@ -52,6 +53,41 @@ def worst_delta(menu: Menu, budget: int, epsilon: Number) -> Bound:
     units, target = count(budget, "budget", largest=LARGEST_BUDGET, smallest=0), float(to_decimal(epsilon, "epsilon"))
     low, high = (_deltas(menu, units, target, raised=raised, only=True)[0] for raised in (False, True))
     return Bound(min(low, high), high)
+
+
+def upper_delta(menu: Menu, budget: int, epsilon: Number) -> Decimal:
+    """The upper end of `worst_delta` alone, at half the effort.
+
+    Guarantee: as `worst_delta`.
+
+    Reference: as `worst_delta`.
+    """
+    units, target = count(budget, "budget", largest=LARGEST_BUDGET, smallest=0), float(to_decimal(epsilon, "epsilon"))
+    return _deltas(menu, units, target, raised=True, only=True)[0]
+
+
+def effort(menu: Menu, budget: int, epsilon: Number) -> tuple[float, float]:
+    """About how many operations, and bytes, it takes to solve the game from above for all budgets up to one.
+
+    Args: as `worst_delta`.
+
+    Raises:
+        NoGuaranteeError: the losses span too many steps of the lattice.
+    """
+    from dosimeter.adaptive.adversary.correlation import FEW
+    from dosimeter.adaptive.adversary.points import Side
+
+    units, target = count(budget, "budget", largest=LARGEST_BUDGET, smallest=0), float(to_decimal(epsilon, "epsilon"))
+    work, longest = 0.0, 0
+    for direction in directions(menu):
+        offers = offers_of(menu, Side.DOMINATING, direction)
+        length = window_of(menu, offers, units, target).length
+        longest = max(longest, length)
+        for cost, points in offers:
+            filled = sum(1 for mass in points.masses if mass)
+            each = 4 * filled if filled <= FEW else 20 * math.log2(2 * length + len(points.masses))
+            work += max(0, units - cost) * (length * (each + 10) + _OVERHEAD)
+    return work, 8.0 * longest * (min(units, max(menu.costs)) + 2)
 
 
 def worst_deltas(menu: Menu, budget: int, epsilon: Number) -> list[Bound]:
@@ -174,7 +210,9 @@ def worst_divergence(menu: Menu, budget: int, order: Number) -> Bound:
     return Bound(max(side.lower for side in sides), max(side.upper for side in sides))
 
 
-def largest_budget(menu: Menu, epsilon: Number, delta: Number, *, most: int = LARGEST_BUDGET) -> int:
+def largest_budget(
+    menu: Menu, epsilon: Number, delta: Number, *, most: int = LARGEST_BUDGET, guess: int | None = None
+) -> int:
     """The largest budget of at most `most` units whose worst case is certainly within (epsilon, delta).
 
     Guarantee: every interaction of mechanisms dominated by the menu's pairs, chosen with full adaptivity, whose costs
@@ -185,16 +223,17 @@ def largest_budget(menu: Menu, epsilon: Number, delta: Number, *, most: int = LA
         epsilon: in nats, 0 or more.
         delta: in [0, 1).
         most: where to stop looking.
+        guess: a budget that may be near; it saves time, and changes nothing else.
     """
     share = amount(delta, "delta", round_up=False, zero=True, below_one=True)
     target = amount(epsilon, "epsilon", round_up=False, zero=True)
-    tried, reach = 0, max(menu.costs)
+    reach = min(most, max(menu.costs) if guess is None else count(guess, "guess", largest=LARGEST_BUDGET))
     while True:
-        found = _deltas(menu, min(reach, most), float(target), raised=True)
+        found = _deltas(menu, reach, float(target), raised=True, until=share)
         tried = next((b for b, delta_of in enumerate(found) if delta_of > share), len(found)) - 1
-        if tried < min(reach, most) or reach >= most:
+        if tried < reach or reach >= most:
             return tried
-        reach *= 2
+        reach = min(most, 2 * reach)
 
 
 def directions(menu: Menu) -> tuple[Direction, ...]:
@@ -216,7 +255,14 @@ def read_boundary(boundary: Boundary, budget: int) -> list[Decimal | None]:
 
 
 def delta_values(
-    menu: Menu, budget: int, epsilon: float, side: Side, direction: Direction, *, keep: bool = False
+    menu: Menu,
+    budget: int,
+    epsilon: float,
+    side: Side,
+    direction: Direction,
+    *,
+    keep: bool = False,
+    until: Decimal | None = None,
 ) -> Solved:
     """The solved game for delta at `epsilon`, on one side and in one direction."""
     import numpy as np
@@ -233,7 +279,7 @@ def delta_values(
     sign = 1.0 if side.raised else -1.0
     reward = np.clip(-np.expm1(-away) * (1 + sign * 4 * _ULP), 0.0, 1.0)
     tilt = Tilt.best(offers, budget, frame.low + int(np.argmax(reward > 0)), step)
-    return solve(offers, budget, frame, lambda _: reward, raised=side.raised, tilt=tilt, keep=keep)
+    return solve(offers, budget, frame, lambda _: reward, raised=side.raised, tilt=tilt, keep=keep, until=until)
 
 
 def crossing_values(
@@ -300,13 +346,16 @@ def window_of(menu: Menu, offers: Sequence[tuple[int, Points]], budget: int, tar
     return frame
 
 
-def _deltas(menu: Menu, budget: int, epsilon: float, *, raised: bool, only: bool = False) -> list[Decimal]:
-    """The largest delta for every budget, or only for the whole one, from above or from below."""
+def _deltas(
+    menu: Menu, budget: int, epsilon: float, *, raised: bool, only: bool = False, until: Decimal | None = None
+) -> list[Decimal]:
+    """The largest delta for every budget, up to one above `until` where there is one, or only for the whole one."""
     from dosimeter.adaptive.adversary.points import Side
 
     side = Side.DOMINATING if raised else Side.DOMINATED
-    solved = [delta_values(menu, budget, epsilon, side, direction) for direction in directions(menu)]
-    return [max(one.value(b) for one in solved) for b in ([budget] if only else range(budget + 1))]
+    solved = [delta_values(menu, budget, epsilon, side, direction, until=until) for direction in directions(menu)]
+    budgets = [budget] if only else range(min(len(one.above) for one in solved))
+    return [max(one.value(b) for one in solved) for b in budgets]
 
 
 def _slack(menu: Menu, offers: Sequence[tuple[int, Points]], budget: int) -> float:
@@ -328,7 +377,9 @@ def _largest_loss(menu: Menu, budget: int) -> float:
 
 __all__ = [
     "Boundary",
+    "effort",
     "largest_budget",
+    "upper_delta",
     "worst_crossing",
     "worst_delta",
     "worst_deltas",

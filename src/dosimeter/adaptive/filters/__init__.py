@@ -13,6 +13,7 @@ from dosimeter.adaptive.filters.approx import ApproxFilter
 from dosimeter.adaptive.filters.basic import BasicFilter, BasicState
 from dosimeter.adaptive.filters.children import Family, OpenChild
 from dosimeter.adaptive.filters.gdp import GDPFilter, GDPState
+from dosimeter.adaptive.filters.menu import MenuFilter, MenuState
 from dosimeter.adaptive.filters.published import PublishedApproxFilter, SquaresState
 from dosimeter.adaptive.filters.pure import PureFilter, PureState
 from dosimeter.adaptive.filters.rdp import RDPCurveFilter, RDPFilter, RDPState
@@ -39,6 +40,7 @@ AnyFilter: TypeAlias = (
     | RogersFilter
     | ResidueFilter
     | PlanResidueFilter
+    | MenuFilter
 )
 AnyState: TypeAlias = (
     PureState
@@ -50,6 +52,7 @@ AnyState: TypeAlias = (
     | RogersState
     | ResidueState
     | PlanResidueState
+    | MenuState
 )
 
 FILTERS: Final[dict[str, type[AnyFilter]]] = {
@@ -66,6 +69,7 @@ FILTERS: Final[dict[str, type[AnyFilter]]] = {
         PublishedApproxFilter,
         RogersFilter,
         ResidueFilter,
+        MenuFilter,
         PlanResidueFilter,
     )
 }
@@ -82,6 +86,7 @@ FILTER_KINDS: Final[dict[str, str]] = {
     "rdp_weighted": "(epsilon, delta) from several Renyi orders, one of which must hold; each owns a share of delta",
     "approx_published": "(epsilon, delta) by the published advanced-composition filter; admits less than approx",
     "residue": "(epsilon, delta) paid from one Gaussian pair by each mechanism's whole privacy profile; admits most",
+    "menu": "(epsilon, delta) for a declared menu of mechanisms, from the exact worst case over all adaptive analysts",
     "residue_plan": "(epsilon, delta) of a plan declared in advance, which may be left at any time; best for training",
     "rogers": "the first advanced-composition filter (2016), for comparison only",
 }
@@ -105,6 +110,8 @@ def filter_from_json(data: object) -> AnyFilter:
     if not isinstance(kind, str) or kind not in FILTERS:
         got = show(kind) if isinstance(data, dict) else type(data).__name__
         raise InputError(f"filter kind={got} is unknown; this version has: {', '.join(FILTERS)}")
+    if kind == MenuFilter.kind:
+        return MenuFilter.from_json(data)
     if kind == PlanResidueFilter.kind:
         return PlanResidueFilter.from_json(data)
     built: AnyFilter = read(kind, FILTERS[kind], data)
@@ -140,6 +147,8 @@ __all__ = [
     "Filter",
     "GDPFilter",
     "GDPState",
+    "MenuFilter",
+    "MenuState",
     "OpenChild",
     "PlanResidueFilter",
     "PlanResidueState",
