@@ -4,6 +4,7 @@ Declare a menu of mechanisms with whole costs. Against every rule that reads cos
 is the value of a finite decision problem; it is computed here from both sides, for continuous mechanisms too.
 """
 
+from dosimeter.adaptive.adversary.against import cells_of, worst_delta_against
 from dosimeter.adaptive.adversary.menu import Menu, Offer
 from dosimeter.adaptive.adversary.replay import Replay, Turn, every_run, replay
 from dosimeter.adaptive.adversary.strategy import Strategy, best_crossing, best_strategy
@@ -25,11 +26,13 @@ __all__ = [
     "Turn",
     "best_crossing",
     "best_strategy",
+    "cells_of",
     "every_run",
     "largest_budget",
     "replay",
     "worst_crossing",
     "worst_delta",
+    "worst_delta_against",
     "worst_deltas",
     "worst_divergence",
     "worst_epsilon",

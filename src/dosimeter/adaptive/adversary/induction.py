@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dosimeter.adaptive.adversary.correlation import Entries
+from dosimeter.adaptive.adversary.moves import Moves
 from dosimeter.adaptive.adversary.tilt import MARGIN, PLAIN, Tilt, tilted_masses
 from dosimeter.errors import NoGuaranteeError
 from dosimeter.pld.laws.parts import UNIT
@@ -85,6 +86,8 @@ class Solved:
         else:
             scale = side.exp(exponent)  # correctly rounded up to one place, whatever the rounding of the context
             scale = side.multiply(scale, Decimal(1) + (1 if self.raised else -1) * Decimal("1e-15"))
+        if not (floor or above):
+            return Decimal(0)
         whole = side.fma(Decimal(above), scale, Decimal(floor))
         found = side.multiply(whole, Decimal(1) + Decimal(share) * Decimal("1.000001"))
         return min(found, Decimal(1)) if self.raised else max(found, Decimal(0))
@@ -98,6 +101,7 @@ def solve(
     *,
     raised: bool,
     tilt: Tilt | None = None,
+    moves: Moves | None = None,
     absorbing: bool = False,
     keep: bool = False,
     until: Decimal | None = None,
@@ -115,6 +119,7 @@ def solve(
             zero below the tilt's origin.
         raised: whether the answer has to be an upper bound.
         tilt: of the arrays; none if not given.
+        moves: where an entry's cost depends on what is left; then the cost of an offer is the least it takes.
         absorbing: whether a reward of 1 ends the game (a crossing), so that nothing is chosen there.
         keep: whether to keep the best entry for every budget and loss (`STOP` for none).
         until: stop soon after the first budget whose value at zero is above it.
@@ -124,11 +129,12 @@ def solve(
 
     Reference: Bellman 1957; errors of transforms: Higham 2002, section 24.1.
     """
-    n, longest = window.length, min(budget, max(cost for cost, _ in offers))
+    way = Moves.at_cost([cost for cost, _ in offers], budget) if moves is None else moves
+    n, longest = window.length, way.longest
     if (longest + 2) * n + (budget + 1) * n * keep // 8 > MOST_NUMBERS:
         raise NoGuaranteeError(f"{longest} units at {n} losses are too much to keep; take a larger step or unit")
     tilt = Tilt() if tilt is None else tilt
-    game = _Game(offers, budget, window, tilt, raised=raised)
+    game = _Game(offers, budget, window, tilt, way, raised=raised)
     slots = np.zeros((longest + 1, n))
     picked = np.full((longest + 1, n), STOP, dtype=np.int8) if keep else None
     choices = np.empty((budget + 1, n), dtype=np.int8) if keep else None
@@ -150,11 +156,11 @@ def solve(
         above[b] = best[-window.low]
         if until is not None and not b % 16 and solved.value(b) > until:
             return replace(solved, floor=game.floor[: b + 1], above=above[: b + 1])
-        for i, cost, value in game.one_step(best, weights, b):
-            target = (b + cost) % (longest + 1)
+        for i, target, value in game.one_step(best, weights, b):
+            later = slots[target % (longest + 1)]
             if picked is not None:
-                picked[target][value > slots[target] * (1 + 64 * UNIT)] = i
-            np.maximum(slots[target], value, out=slots[target])
+                picked[target % (longest + 1)][value > later * (1 + 64 * UNIT)] = i
+            np.maximum(later, value, out=later)
         best[:] = 0.0
     return solved
 
@@ -163,9 +169,16 @@ class _Game:
     """What stays the same in all rounds: tilted points, places, the floor."""
 
     def __init__(
-        self, offers: Sequence[tuple[int, Points]], budget: int, window: Window, tilt: Tilt, *, raised: bool
+        self,
+        offers: Sequence[tuple[int, Points]],
+        budget: int,
+        window: Window,
+        tilt: Tilt,
+        moves: Moves,
+        *,
+        raised: bool,
     ) -> None:
-        self.raised, self.n, self.tilt, self.budget = raised, window.length, tilt, budget
+        self.raised, self.n, self.tilt, self.moves = raised, window.length, tilt, moves
         self.sign = 1.0 if raised else -1.0
         self.costs = [cost for cost, _ in offers]
         self.left_pad = max(0, *(-points.first for _, points in offers))
@@ -177,9 +190,12 @@ class _Game:
         self.falling = np.exp(-tilt.slope * np.arange(1, self.right_pad + 1)) * (1 - MARGIN)
         masses = [(points.first, tilted_masses(points, cost, tilt, self.sign)) for cost, points in offers]
         self.entries = Entries(masses, self.left_pad + window.length + self.right_pad)
-        self.floor, self.gaps = _floors(offers, budget, self.sign)
-        if raised and Decimal(float(self.floor[budget])) < tilt.exponent(budget).exp() * Decimal("1e-12"):
-            self.gaps = [np.zeros(budget + 1) for _ in offers]  # whatever is lost by ignoring them does not matter
+        self.infinite = [
+            (points.infinite, math.fsum(points.masses) * (1 + self.sign * 4 * UNIT)) for _, points in offers
+        ]
+        self.floor = self._floors(budget)
+        least = tilt.exponent(budget).exp() * Decimal("1e-12")
+        self.sunk = raised and Decimal(float(self.floor[budget])) < least  # then gaps do not matter
         self.relative = (budget // min(self.costs) + 1) * (self.entries.widest + 8) * UNIT * (1 + 1e-6)
 
     def weights(self, b: int) -> Reals:
@@ -202,16 +218,37 @@ class _Game:
             values[(values > 0) & (values < SMALLEST)] = SMALLEST
 
     def one_step(self, values: Reals, weights: Reals, b: int) -> Iterator[tuple[int, int, Reals]]:
-        """For every entry that some budget has after these values: its number, its cost, what it is worth."""
-        wanted = {i for i, cost in enumerate(self.costs) if b + cost <= self.budget}
+        """For every move that leads to these values: its entry, where from, what it is worth there."""
+        wanted: dict[int, list[int]] = {}
+        for i, target in self.moves.into(b):
+            wanted.setdefault(i, []).append(target)
         padded = self._padded(values, weights, b)
         for i, finite in self.entries.expectations(padded, self.left_pad, self.n, wanted, self.sign):
-            gap, cost = float(self.gaps[i][b]), self.costs[i]
-            total = finite
-            if gap:
-                lost = gap * (1 - self.sign * MARGIN) * self._lower(b + cost)
-                total = np.maximum(finite * (1 + self.sign * 8 * UNIT) + lost, 0.0)
-            yield i, cost, total
+            for target in wanted[i]:
+                total, more = finite, target - b - self.costs[i]
+                if more and self.tilt.per_unit:
+                    exponent = self.tilt.per_unit * more
+                    total = finite * (math.exp(-exponent) * (1 + self.sign * 8 * UNIT * (exponent + 4)))
+                gap = 0.0 if self.sunk else min(0.0, self._chance(i, b) - float(self.floor[target]))
+                if gap:
+                    lost = gap * (1 - self.sign * MARGIN) * self._lower(target)
+                    total = np.maximum(total * (1 + self.sign * 8 * UNIT) + lost, 0.0)
+                yield i, target, total
+
+    def _chance(self, i: int, b: int) -> float:
+        """The probability of an infinite loss when entry i is chosen and leaves b units."""
+        infinite, total = self.infinite[i]
+        return float((infinite + total * self.floor[b]) * (1 + self.sign * 8 * UNIT))
+
+    def _floors(self, budget: int) -> Reals:
+        """The largest probability of an infinite loss, for every number of units."""
+        self.floor = np.zeros(budget + 1)
+        if any(infinite for infinite, _ in self.infinite):
+            for b in range(budget + 1):
+                self.floor[b] = min(1.0, self.floor[b])
+                for i, target in self.moves.into(b):
+                    self.floor[target] = max(self.floor[target], self._chance(i, b))
+        return self.floor
 
     def _padded(self, values: Reals, weights: Reals, b: int) -> Reals:
         left = self.left_pad
@@ -224,25 +261,3 @@ class _Game:
             padded[:left] = np.minimum(values[0] * self.growing, 1.0)
         padded[left + self.n :] = np.clip(weights[self.n :] * (1 - self.floor[b]) * (1 + MARGIN), SMALLEST, 1.0)
         return padded
-
-
-def _floors(offers: Sequence[tuple[int, Points]], budget: int, sign: float) -> tuple[Reals, list[Reals]]:
-    """The largest probability of an infinite loss with b units, and for each entry what choosing it at b + cost, with b
-    left, falls short of it: numbers that are not positive."""
-    floor, totals = np.zeros(budget + 1), [math.fsum(points.masses) * (1 + sign * 4 * UNIT) for _, points in offers]
-    if not any(points.infinite for _, points in offers):
-        return floor, [np.zeros(budget + 1) for _ in offers]
-    found = [np.zeros(budget + 1) for _ in offers]
-    for b in range(budget + 1):
-        for i, (cost, points) in enumerate(offers):
-            if cost <= b:
-                found[i][b - cost] = (points.infinite + totals[i] * floor[b - cost]) * (1 + sign * 8 * UNIT)
-        floor[b] = min(1.0, max((found[i][b - cost] for i, (cost, _) in enumerate(offers) if cost <= b), default=0.0))
-    gaps = []
-    for (cost, _), values in zip(offers, found, strict=True):
-        gap = np.zeros(budget + 1)
-        gap[: budget + 1 - cost] = (
-            np.minimum(values[: budget + 1 - cost] - floor[cost:], 0.0) if cost <= budget else 0.0
-        )
-        gaps.append(gap)
-    return floor, gaps

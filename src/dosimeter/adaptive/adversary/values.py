@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dosimeter.adaptive.adversary.menu import Menu
 from dosimeter.errors import InputError, NoGuaranteeError
@@ -21,6 +21,7 @@ from dosimeter.exact import ZERO, Bound, Number, amount, count, to_decimal
 
 if TYPE_CHECKING:
     from dosimeter.adaptive.adversary.induction import Solved, Window
+    from dosimeter.adaptive.adversary.moves import Moves
     from dosimeter.adaptive.adversary.points import Points, Side
     from dosimeter.pld.laws.law import Direction
     from dosimeter.pld.laws.spread import Reals
@@ -263,6 +264,7 @@ def delta_values(
     *,
     keep: bool = False,
     until: Decimal | None = None,
+    moves: Moves | None = None,
 ) -> Solved:
     """The solved game for delta at `epsilon`, on one side and in one direction."""
     import numpy as np
@@ -279,7 +281,8 @@ def delta_values(
     sign = 1.0 if side.raised else -1.0
     reward = np.clip(-np.expm1(-away) * (1 + sign * 4 * _ULP), 0.0, 1.0)
     tilt = Tilt.best(offers, budget, frame.low + int(np.argmax(reward > 0)), step)
-    return solve(offers, budget, frame, lambda _: reward, raised=side.raised, tilt=tilt, keep=keep, until=until)
+    more: Any = {"tilt": tilt, "moves": moves, "keep": keep, "until": until}
+    return solve(offers, budget, frame, lambda _: reward, raised=side.raised, **more)
 
 
 def crossing_values(
