@@ -31,6 +31,7 @@ from dosimeter.adaptive.odometers import (
     MixtureOdometer,
     ProbabilisticOdometer,
     ProbabilisticRecord,
+    PureOdometer,
     RDPMixtureOdometer,
     RDPOdometer,
     RogersOdometer,
@@ -66,6 +67,7 @@ ALL: list[Any] = [
     StoppedRunOdometer(TIMED[1], D("1e-7")),
     ProbabilisticOdometer(UnionOdometer(PARTS), D("1e-7")),
     GAUSSIAN,
+    PureOdometer(D("1e-6"), "mixture", D("0.02"), D(1), D("0.1"), (1, 2), D(1)),
     StoppedGaussianOdometer(GAUSSIAN, D("1e-7")),
 ]
 

@@ -14,6 +14,7 @@ from dosimeter.adaptive.odometers.jsonform import configuration_from_json
 from dosimeter.adaptive.odometers.line import FilterOdometer
 from dosimeter.adaptive.odometers.mixture import MixtureOdometer
 from dosimeter.adaptive.odometers.probabilistic import ProbabilisticOdometer, ProbabilisticRecord
+from dosimeter.adaptive.odometers.pure import PureOdometer, PureRecord
 from dosimeter.adaptive.odometers.rdp import RDPMixtureOdometer, RDPOdometer
 from dosimeter.adaptive.odometers.reading import BettingOdometer, LossBound, LossOdometer, StoppedRunBound
 from dosimeter.adaptive.odometers.rogers import RogersOdometer
@@ -34,6 +35,7 @@ ODOMETER_KINDS: Final[dict[str, str]] = {
     "stopped_run": "a loss odometer read for rounds that may fail: a statement about stopped runs",
     "probabilistic": "a loss odometer corrected for (epsilon, delta)-pDP rounds",
     "gaussian": "a computed boundary for the loss of Gaussian releases, lowest of its shape up to a horizon",
+    "pure": "a computed boundary for the loss of pure rounds of declared sizes, the worst mechanisms included",
     "gaussian_stopped": "a computed Gaussian boundary read for GDP accounts: a statement about stopped runs",
 }
 
@@ -50,6 +52,7 @@ _CLASSES: Final[dict[str, Any]] = {
         StoppedRunOdometer,
         ProbabilisticOdometer,
         GaussianOdometer,
+        PureOdometer,
         StoppedGaussianOdometer,
     )
 }
@@ -73,6 +76,8 @@ __all__ = [
     "MixtureOdometer",
     "ProbabilisticOdometer",
     "ProbabilisticRecord",
+    "PureOdometer",
+    "PureRecord",
     "RDPMixtureOdometer",
     "RDPOdometer",
     "RogersOdometer",

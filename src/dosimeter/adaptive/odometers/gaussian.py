@@ -20,7 +20,7 @@ from dosimeter.adaptive.filters.gdp import GDPState
 from dosimeter.adaptive.odometers.computed import require_certified, tightest_scale
 from dosimeter.adaptive.odometers.jsonform import configuration_to_json
 from dosimeter.adaptive.odometers.reading import STOPPED_RUN, LossOdometer, StoppedRunBound
-from dosimeter.adaptive.odometers.shapes import SQUARE_ROOT, Shape, tuned_parameter
+from dosimeter.adaptive.odometers.shapes import SQUARE_ROOT, Shape, scale_guess, tuned_parameter
 from dosimeter.errors import InputError, NoGuaranteeError, NotionError
 from dosimeter.events import Composed, Event, Gaussian, Repeated
 from dosimeter.events.event import require_event
@@ -136,12 +136,11 @@ class GaussianOdometer(LossOdometer):
         )
         own = Shape(shape, tuned_parameter(shape, end, share) if parameter is None else parameter, share)  # type: ignore[arg-type]
         trial = cls(share, own.name, own.parameter, end, ONE, trusted=True)
-        guess = 1.0 if own.name not in {SQUARE_ROOT, "line"} else float((-2 * share.ln()).sqrt()) + 0.3
 
         def crossing(scale: Decimal, steps: int = _STEPS, cells: int = _CELLS) -> float:
             return _crossing(own, end, scale, steps, cells)
 
-        scale = tightest_scale(crossing, share, guess, lambda c: crossing(c, _ROUGH, _ROUGH))
+        scale = tightest_scale(crossing, share, scale_guess(own), lambda c: crossing(c, _ROUGH, _ROUGH))
         return cls(trial.delta, own.name, own.parameter, end, scale, trusted=True)
 
     def verify(self) -> None:

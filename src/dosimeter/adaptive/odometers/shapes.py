@@ -101,7 +101,14 @@ def tuned_parameter(name: str, horizon: Decimal, delta: Decimal) -> Decimal:
     return multiply_up(horizon, _HALF) if name == LINE else tenth
 
 
-@lru_cache(maxsize=1 << 14)
+def scale_guess(shape: Shape) -> float:
+    """About the scale at which a boundary of the shape is crossed with the shape's delta."""
+    if shape.name in {MIXTURE, STITCHED}:
+        return 1.0
+    return float((-2 * shape.delta.ln()).sqrt()) + 0.3
+
+
+@lru_cache(maxsize=1 << 16)
 def _excess(shape: Shape, time: Decimal) -> Decimal:
     start = shape.parameter
     if shape.name == SQUARE_ROOT:
