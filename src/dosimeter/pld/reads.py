@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     Ball: TypeAlias = Any  # flint.arb, which ships no types
 
 _GRID = Decimal("1e-9")
+_CLOSE = Decimal("1e-8")
 _LARGEST_LEVEL = 5_000.0
+_WIDTHS = tuple(2e-7 * 5.0**k for k in range(12))  # of the cells around a minimiser, until they certainly hold it
 
 
 def advantage(accountant: Accountant) -> Bound:
@@ -85,19 +87,18 @@ def _power(accountant: Accountant, x: Decimal, direction: Direction) -> Bound:
         return float(bound.upper) + math.exp(min(level, 700.0)) * float(x)
 
     best = _minimise(line, -40.0, min(-math.log(float(x)) + 1.0, _LARGEST_LEVEL))
-    width, lower = 1e-3, x
+    lower = x
     upper = min(
         _Point.at(accountant, level, direction).line_up(x) for level in _candidates(accountant, best, direction)
     )
-    for _ in range(16):
+    for width in _WIDTHS:
         levels = [Decimal(best + width * k).quantize(_GRID) for k in (-1.5, -0.5, 0.5, 1.5)]
         points = [_Point.at(accountant, level, direction) for level in levels]
         upper = min(upper, *(point.line_up(x) for point in points))
         found = _below(points, x)
-        if found is not None:
-            lower = max(lower, found)
+        lower = lower if found is None else max(lower, found)
+        if upper - lower <= _CLOSE * upper:
             break
-        width *= 2
     return Bound(min(lower, upper), upper)
 
 
