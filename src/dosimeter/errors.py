@@ -42,7 +42,7 @@ class QueryError(InputError):
 
 
 class QueryRefused(DosimeterError):
-    """The account's filter did not admit the query. The account is unchanged and goes on.
+    """The account's filter did not admit the query (or a quota: `QuotaExceeded`). The account is unchanged and goes on.
 
     `refusal` carries the numbers: requested, spent, remaining, budget.
     """
@@ -50,6 +50,17 @@ class QueryRefused(DosimeterError):
     def __init__(self, message: str, refusal: Any) -> None:
         super().__init__(message)
         self.refusal = refusal
+
+
+class QuotaExceeded(QueryRefused):
+    """The quota of an analyst or a team did not admit the query, whatever the account itself has left.
+
+    `quota` says whose and whether more of it unlocks later; `refusal` carries the quota's numbers.
+    """
+
+    def __init__(self, message: str, quota: Any) -> None:
+        super().__init__(message, quota.refusal)
+        self.quota = quota
 
 
 class SourceError(DosimeterError):

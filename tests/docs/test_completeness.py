@@ -25,7 +25,12 @@ def test_every_command_and_option_is_explained() -> None:
     page = (ROOT / "docs/reference/cli.md").read_text()
     commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
     assert set(commands) >= {"open", "ask", "quote", "remaining", "statement", "audit", "plot", "demo"}
+    groups = {name: command.commands for name, command in commands.items() if hasattr(command, "commands")}
     for name, command in commands.items():
+        assert f"`dosimeter {name}" in page, name
+        assert command.help, name
+    inside = {f"{group} {name}": command for group, members in groups.items() for name, command in members.items()}
+    for name, command in {**{n: c for n, c in commands.items() if n not in groups}, **inside}.items():
         assert f"`dosimeter {name}" in page, name
         assert command.help, name
         options = {parameter.name: parameter for parameter in command.params}

@@ -14,9 +14,9 @@ from tests.ledger.ledger_world import PEOPLE, RELATION, ask, charge, open_accoun
 
 from dosimeter.adaptive.filters import ApproxFilter, GDPFilter, PureFilter, RDPFilter, ZCDPFilter
 from dosimeter.composition import parallel
-from dosimeter.errors import AccountConflict, AccountNotFound, InputError, RequestConflict
+from dosimeter.errors import AccountConflict, AccountNotFound, InputError, LedgerError, RequestConflict
 from dosimeter.events import Laplace
-from dosimeter.ledger import Ledger, Request
+from dosimeter.ledger import DatasetIdentity, Ledger, Request, Reserved
 from dosimeter.ledger.blocks import (
     RefusedBlocks,
     ReplayedBlocks,
@@ -35,10 +35,12 @@ NORTH_SOUTH = Split(Groups("region", ("north", "south", "west")), blocks_per_per
 DAYS = Split(TimeWindows("day", "day", datetime.date(2026, 1, 1)))
 
 
-def opened(ledger: Ledger, cap: str = "1", split: Split = NORTH_SOUTH, **changes: Any) -> SplitAccount:
+def opened(
+    ledger: Ledger, cap: str = "1", split: Split = NORTH_SOUTH, identity: DatasetIdentity = PEOPLE, **changes: Any
+) -> SplitAccount:
     """A split account with a pure budget per block."""
     terms = {"unit": PrivacyUnit(), "relation": RELATION, "filter": PureFilter(cap), "opened_by": "Ada"}
-    return open_split(ledger, PEOPLE, split, **{**terms, **changes})
+    return open_split(ledger, identity, split, **{**terms, **changes})
 
 
 def spent(book: SplitAccount) -> dict[str, str]:
@@ -119,6 +121,29 @@ def test_a_void_gives_every_block_its_charge_back(ledger: Ledger) -> None:
     assert isinstance(held, ReservedBlocks)
     book.void(held, reason="the source was away", by="Ada")
     assert spent(book) == {"north": "0", "south": "0"}
+
+
+def test_a_void_gives_back_all_or_none(ledger: Ledger) -> None:
+    """One block's charge was answered already: none of them is given back, whichever it is."""
+    for number, key in enumerate(("north", "south", "west")):
+        book = opened(ledger, identity=DatasetIdentity(f"people {number}", f"{number:x}"))
+        held = book.reserve(["north", "south", "west"], ask("q1", "0.3"))
+        assert isinstance(held, ReservedBlocks)
+        ledger.settle(held.held[held.blocks.index(key)], 5)
+        with pytest.raises(LedgerError, match="stays spent"):
+            book.void(held, reason="the source was away", by="Ada")
+        assert spent(book) == {"north": "0.3", "south": "0.3", "west": "0.3"}
+        assert all(report.ok for report in book.audit())
+
+
+def test_nothing_and_the_same_account_twice_cannot_be_voided_together(ledger: Ledger) -> None:
+    """A transaction gives back one charge per account."""
+    account = open_account(ledger, identity=DatasetIdentity("other", "0f"))
+    held = ledger.reserve(account, ask("q1", "0.3"))
+    assert isinstance(held, Reserved)
+    for together in ([], [held, held]):
+        with pytest.raises(InputError, match="at least one reservation"):
+            ledger.void_all(together, reason="x", by="Ada")
 
 
 def test_a_quote_says_what_each_block_would_say(ledger: Ledger) -> None:

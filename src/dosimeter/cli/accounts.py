@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dosimeter.ledger import Account, Ledger
     from dosimeter.session import Session
 
-BLOCK: Final = "block"  # the term of an account that pays for one block of another account's data
+PART: Final = "of"  # the term of an account that belongs to another one: a block's, or a quota's
 
 
 @app.command("open")
@@ -69,6 +69,9 @@ def open_account(  # noqa: PLR0917 - one parameter per option
     blocks_per_person: Annotated[
         int | None, typer.Option(help="Blocks that may hold rows of one person, if you can vouch for it.")
     ] = None,
+    members: Annotated[
+        bool, typer.Option("--members", help="Only members ask, within quotas; --by is the first steward.")
+    ] = False,
     ledger: o.LedgerPath = o.DEFAULT_LEDGER,
     as_json: o.AsJson = False,
 ) -> None:
@@ -101,6 +104,7 @@ def open_account(  # noqa: PLR0917 - one parameter per option
         columns=_types(column),
         name=name,
         table=table,
+        members=members,
         opened_by=opened_by,
         split=split_from_words(split_by, every, start, block, blocks_per_person),
         ledger=ledger,
@@ -115,7 +119,7 @@ def accounts(ledger: o.LedgerPath = o.DEFAULT_LEDGER, read_only: o.ReadOnly = Fa
     from dosimeter.session.words import left_in_words
 
     book = _ledger(ledger, read_only=read_only)
-    found = [(account, book.balance(account)) for account in book.accounts() if BLOCK not in account.terms]
+    found = [(account, book.balance(account)) for account in book.accounts() if PART not in account.terms]
     if as_json:
         emit([{**account.to_json(), "remaining": balance.remaining} for account, balance in found])
         return
@@ -285,10 +289,10 @@ def _account(book: Ledger, wanted: str | None) -> Account:
     from dosimeter.errors import AccountNotFound
     from dosimeter.exact import show
 
-    found = [a for a in book.accounts() if wanted in (a.id, a.name) or (wanted is None and BLOCK not in a.terms)]
+    found = [a for a in book.accounts() if wanted in (a.id, a.name) or (wanted is None and PART not in a.terms)]
     if len(found) == 1:
         return found[0]
-    known = ", ".join(f"{a.name} ({a.id})" for a in book.accounts() if BLOCK not in a.terms) or "none"
+    known = ", ".join(f"{a.name} ({a.id})" for a in book.accounts() if PART not in a.terms) or "none"
     what = "no account" if not found else f"{len(found)} accounts"
     asked = "" if wanted is None else f" called {show(wanted)}"
     raise AccountNotFound(f"this ledger has {what}{asked}; choose one with --account: {known}")

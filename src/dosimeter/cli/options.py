@@ -45,6 +45,11 @@ MaxRowsPerGroup: TypeAlias = Annotated[
     int | None, typer.Option("--max-rows-per-group", help="Rows one person may contribute to a group.")
 ]
 
+Analyst: TypeAlias = Annotated[
+    str | None, typer.Option("--as", help="Who asks, where an account has members; quotas pay as well.")
+]
+Steward: TypeAlias = Annotated[str, typer.Option("--by", help="The steward who decides it.")]
+
 Epsilon: TypeAlias = Annotated[str | None, typer.Option("--epsilon", help="Price: epsilon (Laplace noise).")]
 Delta: TypeAlias = Annotated[str | None, typer.Option("--delta", help="With --epsilon: a Gaussian of that price.")]
 Rho: TypeAlias = Annotated[str | None, typer.Option("--rho", help="Price: rho of zCDP (Gaussian noise).")]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 
 import typer
 
-from dosimeter.errors import DosimeterError, InputError, QueryRefused
+from dosimeter.errors import DosimeterError, InputError, QueryRefused, QuotaExceeded
 
 if TYPE_CHECKING:
     from dosimeter.report.bars import Bars
@@ -23,6 +23,7 @@ R = TypeVar("R")
 
 FAILED: Final = 1
 REFUSED: Final = 3
+OVER_QUOTA: Final = 5
 
 
 def emit(data: Any) -> None:
@@ -111,7 +112,7 @@ def counting(what: str, *, quiet: bool = False) -> Iterator[Callable[[int, int],
 def speaks_plainly(command: Callable[P, R]) -> Callable[P, R]:
     """Turn the errors of a command into one sentence (or one JSON object) and an exit code.
 
-    1 for an error, 3 for a refusal by the account's filter; 2 is Typer's own for wrong usage.
+    1 for an error, 3 for a refusal by the account's filter, 5 for one by a quota; 2 is Typer's own for wrong usage.
     """
 
     @wraps(command)
@@ -119,6 +120,10 @@ def speaks_plainly(command: Callable[P, R]) -> Callable[P, R]:
         as_json = bool(kwargs.get("as_json"))
         try:
             return command(*args, **kwargs)
+        except QuotaExceeded as refusal:
+            quota = refusal.quota
+            code, error, kind = OVER_QUOTA, str(refusal), "over_quota"
+            numbers = {"whose": quota.whose, "name": quota.name, "locked": quota.locked} | vars_of(refusal.refusal)
         except QueryRefused as refusal:
             code, error, numbers = REFUSED, str(refusal), vars_of(refusal.refusal)
             kind = "refused"

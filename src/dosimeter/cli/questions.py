@@ -39,6 +39,7 @@ def ask(  # noqa: PLR0917 - one parameter per option
     step: o.Step = None,
     request: o.RequestName = None,
     blocks: Blocks = None,
+    analyst: o.Analyst = None,
     name: o.Name = None,
     table: o.Table = None,
     ledger: o.LedgerPath = o.DEFAULT_LEDGER,
@@ -46,11 +47,12 @@ def ask(  # noqa: PLR0917 - one parameter per option
 ) -> None:
     """Ask a question, pay its price, get a noisy answer with its error bar.
 
-    The same question at the same price again replays the stored answer, free. Exit code 3 means refused.
+    The same question at the same price again replays the stored answer, free. Exit code 3 means that the account's
+    filter refused, 5 that a quota did.
 
     Example: dosimeter ask people.csv mean income --lower 0 --upper 100000 --by sex=F,M --epsilon 0.1
     """
-    session = _session(data, ledger, name, table)
+    session = _session(data, ledger, name, table, analyst)
     words = Words(aggregate, column, lower, upper, edges, where, by, max_groups, max_rows_per_group)
     price = _price(epsilon, delta, rho, mu, within, confidence, step) | named_blocks(session, blocks)
     answer = session.ask(build(session.schema, words), request=request, **price)
@@ -86,6 +88,7 @@ def quote(  # noqa: PLR0917 - one parameter per option
     confidence: o.Confidence = "0.95",
     step: o.Step = None,
     blocks: Blocks = None,
+    analyst: o.Analyst = None,
     name: o.Name = None,
     table: o.Table = None,
     ledger: o.LedgerPath = o.DEFAULT_LEDGER,
@@ -97,7 +100,7 @@ def quote(  # noqa: PLR0917 - one parameter per option
     """
     from dosimeter.events import loss_to_json
 
-    session = _session(data, ledger, name, table)
+    session = _session(data, ledger, name, table, analyst)
     words = Words(aggregate, column, lower, upper, edges, where, by, max_groups, max_rows_per_group)
     price = _price(epsilon, delta, rho, mu, within, confidence, step) | named_blocks(session, blocks)
     query = build(session.schema, words)
@@ -110,6 +113,7 @@ def quote(  # noqa: PLR0917 - one parameter per option
                 "fits": quoted.fits,
                 "remaining": quoted.remaining,
                 "remaining_after": quoted.remaining_after,
+                "quota": None if quoted.quota is None else quoted.quota.message(),
             }
         )
         return
@@ -119,14 +123,16 @@ def quote(  # noqa: PLR0917 - one parameter per option
     typer.echo(f"charge: {in_words(quoted.loss)}")
     if quoted.remaining_after is not None:
         typer.echo(f"fits; left afterwards: {left_in_words(quoted.remaining_after)}")
+    elif quoted.quota is not None:
+        typer.echo(f"fits into the account, not into a quota: {quoted.quota.message()}")
     else:
         typer.echo(f"does not fit; left: {left_in_words(quoted.remaining)}")
 
 
-def _session(data: str, ledger: str, name: str | None, table: str | None) -> Session:
+def _session(data: str, ledger: str, name: str | None, table: str | None, analyst: str | None) -> Session:
     from dosimeter.session import open, open_ledger
 
-    return open(data, ledger=open_ledger(ledger, create=False), name=name, table=table)
+    return open(data, ledger=open_ledger(ledger, create=False), name=name, table=table, analyst=analyst)
 
 
 def _price(

@@ -104,11 +104,14 @@ def account_from_json(account_id: str, epoch: int, opened_at: str, body: dict[st
     )
 
 
-def require_whole(account: Account) -> None:
-    """Refuse to charge directly what blocks pay for (its budget would come on top of theirs), or what members share."""
+def require_whole(account: Account, *, for_members: bool = False) -> None:
+    """Refuse to charge directly what blocks pay for (its budget would come on top of theirs), or what members share.
+
+    `for_members`: the quotas of a member are charged in the same transaction.
+    """
     if SPLIT in account.terms:
         raise InputError(
             f"the data of {account.name!r} is split into blocks, which pay for themselves; name the blocks"
         )
-    if GUARDED in account.terms or SHARE in account.terms:
+    if (GUARDED in account.terms and not for_members) or SHARE in account.terms:
         raise NotAuthorised(f"account {account.id} is charged by its members only, within quotas; ask as one of them")

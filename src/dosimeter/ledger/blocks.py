@@ -35,8 +35,17 @@ from typing import TYPE_CHECKING, Any
 from dosimeter.adaptive.filter import Filter
 from dosimeter.errors import AccountConflict, AccountNotFound, LedgerError
 from dosimeter.exact import add_up, text
-from dosimeter.ledger.account import SPLIT, Account, DatasetIdentity, agreement
-from dosimeter.ledger.request import Balance, Quote, RefusedRequest, RefusedTogether, Replayed, Request, Reserved
+from dosimeter.ledger.account import GUARDED, SPLIT, Account, DatasetIdentity, agreement
+from dosimeter.ledger.request import (
+    Balance,
+    Quote,
+    RefusedRequest,
+    RefusedTogether,
+    Replayed,
+    Request,
+    Reserved,
+    ReservedTogether,
+)
 from dosimeter.ledger.split import Split, split_from_json
 from dosimeter.ledger.texts import canonical
 from dosimeter.neighbours import NeighbouringRelation, PrivacyUnit
@@ -177,7 +186,7 @@ class SplitAccount:
                 relation=whole.relation,
                 filter=whole.filter,
                 odometers=whole.odometers,
-                terms={BLOCK: name, "of": whole.id},
+                terms={BLOCK: name, "of": whole.id} | ({GUARDED: True} if GUARDED in whole.terms else {}),
                 opened_by=whole.opened_by,
             )
             self._known[name] = found
@@ -211,12 +220,22 @@ class SplitAccount:
             InputError: a key names no block.
             RequestConflict, NoGuaranteeError, NotionError: as `Ledger.reserve`.
         """
+        together = self.requests(keys, request)
+        return self.outcome(together, self.ledger.reserve_all(list(together.values())))
+
+    def requests(self, keys: Sequence[object], request: Request) -> dict[str, tuple[Account, Request]]:
+        """What reserving comes to: each named block's account, and the request bound to all of the named blocks."""
         named = self.split.require(keys)
         bound = replace(request, body_digest=self._digest(request, named))
-        together = [(self.block(key), bound) for key in named]
-        outcome = self.ledger.reserve_all(together)
+        return {key: (self.block(key), bound) for key in named}
+
+    def outcome(
+        self, together: dict[str, tuple[Account, Request]], outcome: ReservedTogether | RefusedTogether
+    ) -> ReservedBlocks | ReplayedBlocks | RefusedBlocks:
+        """What the accounts said together, in the words of blocks."""
+        named = tuple(together)
         if isinstance(outcome, RefusedTogether):
-            key_of = {account.id: key for key, (account, _) in zip(named, together, strict=True)}
+            key_of = {account.id: key for key, (account, _) in together.items()}
             return RefusedBlocks(named, {key_of[refusal.account_id]: refusal for refusal in outcome.refusals})
         held = tuple(one for one in outcome.outcomes if isinstance(one, Reserved))
         if not held:
@@ -236,12 +255,8 @@ class SplitAccount:
         return settled[0].answer, settled[0].first
 
     def void(self, reserved: ReservedBlocks, *, reason: str, by: str) -> None:
-        """Give the charges back, block by block; only the live first holder may, before rows are touched.
-
-        Whatever this says, do not touch rows afterwards: where it fails half-way the other blocks stay charged.
-        """
-        for held in reserved.held:
-            self.ledger.void(held, reason=reason, by=by)
+        """Give the charges back, on all blocks or on none; only the live first holder may, before rows are touched."""
+        self.ledger.void_all(reserved.held, reason=reason, by=by)
 
     # -- a steward's and an auditor's -----------------------------------------------------------------------------
 

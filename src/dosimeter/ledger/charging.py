@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple, TypeVar
 
 from dosimeter.errors import DosimeterError, InputError
 from dosimeter.ledger import pricing, rules, texts
@@ -32,6 +32,7 @@ from dosimeter.ledger.store import Writing
 from dosimeter.neighbours import require_same
 
 MAX_BATCH: Final = 10_000
+T = TypeVar("T")
 
 
 class _Priced(NamedTuple):
@@ -43,9 +44,9 @@ class _Priced(NamedTuple):
     token: bytes
 
 
-def _price(desk: Desk, account: Account, request: Request) -> _Priced:
+def _price(desk: Desk, account: Account, request: Request, *, for_members: bool = False) -> _Priced:
     current = desk.known(account.id)
-    require_whole(current)
+    require_whole(current, for_members=for_members)
     require_same(current.relation, request.relation)
     try:
         price: Charge | DosimeterError = pricing.charge(request.event, current.filter, request.delta, current.relation)
@@ -77,23 +78,39 @@ def _decide(desk: Desk, tx: Writing, asked: _Priced) -> tuple[Head, Draft | None
     return head, *rules.reserve(account, head, state, history, request, price, token)
 
 
-def reserve_all(desk: Desk, requests: Sequence[tuple[Account, Request]]) -> ReservedTogether | RefusedTogether:
-    """Charge several accounts, or none of them."""
+def reserve_all(
+    desk: Desk,
+    requests: Sequence[tuple[Account, Request]],
+    *,
+    shares: Callable[[Writing, Sequence[Reserved]], T | None] | None = None,
+) -> ReservedTogether | RefusedTogether | T:
+    """Charge several accounts, or none of them.
+
+    `shares` charges in the same transaction what members have to pay for the charges that are new; where it returns
+    something nothing is charged anywhere, and that is the outcome.
+    """
     ids = [account.id for account, _ in requests]
     if not ids or len(set(ids)) != len(ids):
         raise InputError("reserve_all takes at least one request, and one per account; compose events instead")
-    prepared = [_price(desk, account, request) for account, request in requests]
+    prepared = [_price(desk, account, request, for_members=shares is not None) for account, request in requests]
     prepared.sort(key=lambda asked: asked.account.id)  # every transaction locks accounts in the same order
 
-    def work(tx: Writing) -> list[tuple[Head, Draft | None, Outcome]]:
+    def work(tx: Writing) -> tuple[list[tuple[Head, Draft | None, Outcome]], T | None]:
         decided = [_decide(desk, tx, asked) for asked in prepared]
         refused = any(isinstance(outcome, RefusedRequest) for _, _, outcome in decided)
+        if shares is not None and not refused:
+            new = [one for _, _, one in decided if isinstance(one, Reserved) and not one.taken_over]
+            said = shares(tx, new)
+            if said is not None:
+                return decided, said
         for head, draft, outcome in decided:
             if draft is not None and (not refused or isinstance(outcome, RefusedRequest)):
                 desk.append(tx, head, draft)
-        return decided
+        return decided, None
 
-    decided = desk.write("reserve_all", work)
+    decided, said = desk.write("reserve_all", work)
+    if said is not None:
+        return said
     refusals = {o.account_id: o for _, _, o in decided if isinstance(o, RefusedRequest)}
     if refusals:
         for refusal in refusals.values():
@@ -195,21 +212,29 @@ def settle_batch(desk: Desk, answers: Sequence[tuple[Reserved, Any]]) -> tuple[S
     return tuple(settled[place] for place in range(len(read)))
 
 
-def void(desk: Desk, reservation: Reserved, reason: str, by: str) -> None:
-    """Give one charge back."""
+def void(desk: Desk, reservations: Sequence[Reserved], reason: str, by: str) -> None:
+    """Give charges back, one per account: all of them or none."""
     reason, by = texts.prose(reason, "reason"), texts.name(by, "by")
-    current = desk.known(reservation.account_id)
+    ids = [reservation.account_id for reservation in reservations]
+    if not ids or len(set(ids)) != len(ids):
+        raise InputError("void takes at least one reservation, and one per account")
+    ordered = sorted(reservations, key=lambda held: held.account_id)  # locked in the same order everywhere
+    asked = [(desk.known(held.account_id), held) for held in ordered]
 
-    def work(tx: Writing) -> tuple[Head, Draft | None]:
-        head, history = desk.standing(tx, current.id, reservation.request_id)
-        draft = rules.void(current, head, history, reservation, reason, by, tx.stream(current.id))
-        if draft is not None:
-            desk.append(tx, head, draft)
-        return head, draft
+    def work(tx: Writing) -> list[tuple[Head, Draft | None]]:
+        decided = []
+        for current, held in asked:
+            head, history = desk.standing(tx, current.id, held.request_id)
+            decided.append((head, rules.void(current, head, history, held, reason, by, tx.stream(current.id))))
+        for head, draft in decided:
+            if draft is not None:
+                desk.append(tx, head, draft)
+        return decided
 
-    head, draft = desk.write("void", work)
-    desk.saw(head, draft)
-    desk.watch.outcome("void", "voided", current.id, reservation.entry)
+    decided = desk.write("void", work)
+    for (head, draft), (current, held) in zip(decided, asked, strict=True):
+        desk.saw(head, draft)
+        desk.watch.outcome("void", "voided", current.id, held.entry)
 
 
 # -- what they share -------------------------------------------------------------------------------------------------

@@ -216,7 +216,15 @@ class Ledger:
 
     def void(self, reservation: Reserved, *, reason: str, by: str) -> None:
         """Give the charge back, which only its live first holder may do, and only before rows are touched."""
-        charging.void(self._desk, reservation, reason, by)
+        charging.void(self._desk, [reservation], reason, by)
+
+    def void_all(self, reservations: Sequence[Reserved], *, reason: str, by: str) -> None:
+        """Give several accounts' charges back in one transaction, or none of them; what `reserve_all` charged.
+
+        Raises:
+            LedgerError: one of them cannot be voided; then all stay spent.
+        """
+        charging.void(self._desk, reservations, reason, by)
 
     # -- looking back --------------------------------------------------------------------------------------------
 

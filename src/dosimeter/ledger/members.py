@@ -63,8 +63,8 @@ def require_steward(desk: Desk, view: Reading, account: Account, name: str) -> N
     Raises:
         NotAuthorised: the name is of nobody, of an analyst or of an auditor.
     """
-    if SHARE in account.terms:  # a quota's own account: its steward is the whole account's
-        account = desk.account(view, account.terms["of"])
+    while (SHARE in account.terms or GUARDED in account.terms) and "of" in account.terms:
+        account = desk.account(view, account.terms["of"])  # of a quota or a block: its stewards are the whole account's
     if GUARDED not in account.terms or name == account.opened_by:
         return
     found = member(desk, view, account, name)

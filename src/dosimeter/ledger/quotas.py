@@ -33,10 +33,11 @@ from dosimeter.neighbours import NeighbouringRelation, PrivacyUnit, require_same
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dosimeter.events import Event
     from dosimeter.ledger.audit import AuditReport
     from dosimeter.ledger.ledger import Ledger
     from dosimeter.ledger.statement import Statement
-    from dosimeter.ledger.store import Writing
+    from dosimeter.ledger.store import Reading, Writing
 
 _DOWN = Context(prec=50, rounding=ROUND_FLOOR)
 Whose: TypeAlias = Literal["analyst", "team"]
@@ -93,6 +94,15 @@ class QuotaRefused:
                 f"the quota of {self.whose} {self.name} has not unlocked so far: {left} is free now; ask later, or less"
             )
         return f"the quota of {self.whose} {self.name}: {self.refusal.message()}; a steward shares out quotas"
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A quota that pays: whose it is, and its account."""
+
+    whose: Whose
+    name: str
+    account: Account
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +202,7 @@ class Members:
             history, state = tx.history(whole.id, request.id), self._desk.state(whole, head)
             draft, outcome = rules.reserve(whole, head, state, history, request, price, token)
             if isinstance(outcome, Reserved) and not outcome.taken_over:
-                refused = self._charge_quotas(tx, grant, request, outcome)
+                refused = self._charge(tx, [(share, outcome) for share in self._shares(tx, grant)], request)
                 if refused is not None:
                     return None, None, refused
             if draft is not None:
@@ -205,20 +215,46 @@ class Members:
         answer: Reserved | Replayed | RefusedRequest | QuotaRefused = outcome
         return answer
 
+    def refusal(self, analyst: str, event: Event, *, delta: Decimal | None = None) -> QuotaRefused | None:
+        """Which quota would not admit an event now, if any; charges nothing, and says nothing of the account's filter.
+
+        Raises:
+            NotAuthorised: the name is not of an analyst.
+        """
+        with self.ledger.store.read() as view:
+            return self._first_refusal(view, self._shares(view, self._analyst(view, analyst)), event, delta)
+
     def settle(self, reservation: Reserved, answer: Any) -> Settled:
         """Store the noisy answer; release what this returns."""
         return self.ledger.settle(reservation, answer)
 
     def quota(self, name: str) -> Balance:
         """What an analyst's quota has used and left; what the account's filter has left is `Ledger.balance`."""
-        own = self._own(name)
-        if own is None:
-            raise AccountNotFound(f"{show(name)} has no role in account {self.account.id}")
-        return self.ledger.balance(own.account)
+        return self.ledger.balance(self._known(name).account)
 
     def team_quota(self, name: str) -> Balance:
         """What a team's quota has used and left."""
         return self.ledger.balance(self._team(name))
+
+    def team_account(self, name: str) -> Account:
+        """The account that keeps a team's quota; raises InputError where no such team was formed."""
+        return self._team(name)
+
+    def teams(self) -> tuple[str, ...]:
+        """The teams that were formed, by name."""
+        return tuple(
+            sorted(str(a.terms["team"]) for a in self._mine() if "member" not in a.terms and "team" in a.terms)
+        )
+
+    def renew(self, name: str, *, reason: str, by: str, team: bool = False) -> Account:
+        """Let an analyst's or a team's quota begin anew with its full size. The account's filter is as it was.
+
+        Raises:
+            NotAuthorised: no reason, or `by` is no steward.
+            AccountNotFound, InputError: nobody of this name has a role; no such team was formed.
+        """
+        own = self._team(name) if team else self._known(name).account
+        return self.ledger.reset(own, reason=reason, authorised_by=texts.name(by, "by"))
 
     # -- everybody's, and an auditor's -------------------------------------------------------------------------------
 
@@ -231,47 +267,54 @@ class Members:
         """Prove the account and every quota; for stewards and auditors."""
         if self._require_any(name) is Role.ANALYST:
             raise NotAuthorised(f"{show(name)} is analyst; audits are for stewards and auditors")
-        mine = [a for a in self.ledger.accounts() if a.id == self.account.id or a.terms.get("of") == self.account.id]
-        return tuple(self.ledger.audit(account) for account in mine)
+        return tuple(self.ledger.audit(account) for account in (self.account, *self._mine()))
 
     def grants(self) -> tuple[Grant, ...]:
         """Who has a role now, by name."""
-        mine = [a for a in self.ledger.accounts() if a.terms.get("of") == self.account.id and "member" in a.terms]
-        found = (self._own(str(account.terms["member"])) for account in mine)
+        found = (self._own(str(account.terms["member"])) for account in self._mine() if "member" in account.terms)
         return tuple(sorted((grant for grant in found if grant is not None), key=lambda grant: grant.name))
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    def _charge_quotas(self, tx: Writing, grant: Grant, request: Request, outcome: Reserved) -> QuotaRefused | None:
-        shares: list[tuple[Whose, str, Account]] = [("analyst", grant.name, grant.account)]
+    def _shares(self, view: Reading, grant: Grant) -> list[Share]:
+        """The quotas that this analyst's requests are charged to."""
+        shares = [Share("analyst", grant.name, grant.account)]
         if grant.team is not None:
-            found = tx.owner("name", identity(self.account, "team", grant.team).name)
-            shares.append(("team", grant.team, self._desk.account(tx, str(found))))
+            found = view.owner("name", identity(self.account, "team", grant.team).name)
+            shares.append(Share("team", grant.team, self._desk.account(view, str(found))))
+        return shares
+
+    def _charge(self, tx: Writing, shares: Sequence[tuple[Share, Reserved]], request: Request) -> QuotaRefused | None:
+        """Charge quotas for what their accounts were charged; all of them, or none and who refused."""
         decided = []
-        for whose, name, share in sorted(shares, key=lambda one: one[2].id):
-            head = self._desk.head(tx, share.id)
-            state, price = self._desk.state(share, head), _priced(share, request)
+        for share, outcome in sorted(shares, key=lambda one: one[0].account.id):
+            head = self._desk.head(tx, share.account.id)
+            state, price = self._desk.state(share.account, head), _priced(share.account, request)
             if isinstance(price, DosimeterError):
                 raise price
-            decision = share.filter.admit(state, price.loss)
-            if isinstance(decision, Refused):
-                return QuotaRefused(whose, name, decision, locked=False)
-            locked = self._locked(share, decision, state)
-            if locked is not None:
-                return QuotaRefused(whose, name, locked, locked=True)
-            decided.append((share, head, state, price))
-        for share, head, state, price in decided:
-            history = tx.history(share.id, request.id)
-            draft, held = rules.reserve(share, head, state, history, request, price, os.urandom(16))
+            refused = self._refused(share, state, price)
+            if refused is not None:
+                return refused
+            decided.append((share.account, head, state, price, outcome))
+        for account, head, state, price, outcome in decided:
+            history = tx.history(account.id, request.id)
+            draft, held = rules.reserve(account, head, state, history, request, price, os.urandom(16))
             if draft is None or not isinstance(held, Reserved):
                 continue  # paid before, by an attempt whose charge to the account was given back
             self._desk.append(tx, head, draft)
             told = {"account": outcome.account_id, "entry": outcome.entry}
-            mine = tx.history(share.id, request.id)
-            end, _ = rules.settle(share.id, mine, held.entry, request.id, told, texts.canonical(told))
+            mine = tx.history(account.id, request.id)
+            end, _ = rules.settle(account.id, mine, held.entry, request.id, told, texts.canonical(told))
             if end is not None:  # the answer stands in the account; the quota says where
-                self._desk.append(tx, self._desk.head(tx, share.id), end)
+                self._desk.append(tx, self._desk.head(tx, account.id), end)
         return None
+
+    def _refused(self, share: Share, state: Any, price: pricing.Charge) -> QuotaRefused | None:
+        decision = share.account.filter.admit(state, price.loss)
+        if isinstance(decision, Refused):
+            return QuotaRefused(share.whose, share.name, decision, locked=False)
+        locked = self._locked(share.account, decision, state)
+        return None if locked is None else QuotaRefused(share.whose, share.name, locked, locked=True)
 
     def _locked(self, share: Account, decision: Admitted[Any], state: Any) -> Refused | None:
         unlock = share.terms.get(SHARE)
@@ -307,12 +350,36 @@ class Members:
             opened_by=by,
         )
 
+    def _mine(self) -> list[Account]:
+        """The accounts that belong to this one: quotas, blocks, and quotas in blocks."""
+        every = self.ledger.accounts()
+        direct = [account for account in every if account.terms.get("of") == self.account.id]
+        ids = {account.id for account in direct}
+        return [*direct, *(account for account in every if account.terms.get("of") in ids)]
+
+    def _first_refusal(
+        self, view: Reading, shares: Sequence[Share], event: Event, delta: Decimal | None
+    ) -> QuotaRefused | None:
+        for share in shares:
+            state = self._desk.state(share.account, self._desk.head(view, share.account.id))
+            price = pricing.charge(event, share.account.filter, delta, share.account.relation)
+            refused = self._refused(share, state, price)
+            if refused is not None:
+                return refused
+        return None
+
+    def _known(self, name: str) -> Grant:
+        own = self._own(name)
+        if own is None:
+            raise AccountNotFound(f"{show(name)} has no role in account {self.account.id}")
+        return own
+
     def _own(self, name: str) -> Grant | None:
         with self.ledger.store.read() as view:
             found = member(self._desk, view, self.account, name)
         return None if found is None else Grant(name, found[1], found[0].terms["team"], found[0])
 
-    def _analyst(self, tx: Writing, name: str) -> Grant:
+    def _analyst(self, tx: Reading, name: str) -> Grant:
         found = member(self._desk, tx, self.account, texts.name(name, "analyst"))
         if found is None or found[1] is not Role.ANALYST:
             what = "has no role" if found is None else f"is {found[1]}"

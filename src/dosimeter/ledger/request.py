@@ -139,6 +139,7 @@ class Quote:
     """What a release would cost now. Reads only; another request may change the account before it is reserved.
 
     `remaining_after` and `refusal`: the first is None where the release does not fit, the second where it does.
+    `quota`: where the account would admit it and a quota would not, the `QuotaRefused` that says whose.
     """
 
     loss: Loss
@@ -146,6 +147,7 @@ class Quote:
     refusal: Refused | None = field(hash=False)
     remaining: dict[str, str] = field(hash=False)
     remaining_after: dict[str, str] | None = field(hash=False)
+    quota: Any = None
 
 
 @dataclass(frozen=True, slots=True)

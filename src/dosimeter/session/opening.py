@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dosimeter.errors import AccountConflict, AccountNotFound, InputError
 from dosimeter.exact import Number, show
 from dosimeter.ledger import Account, DatasetIdentity, Ledger
-from dosimeter.ledger.account import SPLIT
+from dosimeter.ledger.account import GUARDED, SPLIT
 from dosimeter.neighbours import NeighbouringRelation, PrivacyUnit
 from dosimeter.session.defaults import filter_for, odometers_for
 from dosimeter.session.session import Session
@@ -44,6 +44,8 @@ def open(  # noqa: A001 - dosimeter.open, as people say it
     table: str | None = None,
     columns: Schema | Mapping[str, str] | None = None,
     split: Split | None = None,
+    members: bool = False,
+    analyst: str | None = None,
     ledger: str | os.PathLike[str] | Ledger = DEFAULT_LEDGER,
     opened_by: str | None = None,
     pad_seconds: Number | None = None,
@@ -71,6 +73,9 @@ def open(  # noqa: A001 - dosimeter.open, as people say it
             when left out, which makes the inferred types public. They are fixed when the account opens.
         split: for data that grows: how it is split into blocks, each of which has the whole budget for its own rows
             (`dosimeter.ledger.split.Split`). Fixed when the account opens; questions then name blocks.
+        members: with a budget: only members ask, within quotas; whoever opens the account is its first steward and
+            grants roles (`Session.members`). Fixed when the account opens.
+        analyst: who asks, of an account with members.
         ledger: the ledger's file or postgresql:// address (made when there is a budget to write into it), or a ledger.
         opened_by: who opens the account; the login name when left out.
         pad_seconds: see `Session`.
@@ -92,13 +97,19 @@ def open(  # noqa: A001 - dosimeter.open, as people say it
     if rule is not None:
         unit = PrivacyUnit(user, max_contributions)
         bound = NeighbouringRelation.read(relation)
-        account = _open(book, identity, account, source, rule, unit, bound, odometers, opened_by, split)
+        if split is not None:
+            _require_type(split, source.schema)
+        facts: dict[str, Any] = {SPLIT: split.to_json()} if split is not None else {}
+        facts |= {GUARDED: True} if members else {}
+        account = _open(book, identity, account, source, rule, unit, bound, odometers, opened_by, facts)
     if account is None:
         raise AccountNotFound(
             f"{show(identity.name)} has no account in this ledger yet; give a budget, as in epsilon='1', delta='1e-6'"
         )
     _require_split(account, split)
-    session = _session_of(account)(book, account, source, pad_seconds=pad_seconds)
+    if members and GUARDED not in account.terms:
+        raise AccountConflict(f"the account of {account.name!r} was opened without members, and that is fixed")
+    session = _session_of(account)(book, account, source, pad_seconds=pad_seconds, analyst=analyst)
     _require_columns(session.schema, source.schema, columns)
     return session
 
@@ -129,12 +140,10 @@ def _open(
     relation: NeighbouringRelation,
     odometers: Sequence[Any] | None,
     opened_by: str | None,
-    split: Split | None,
+    facts: dict[str, Any],
 ) -> Account:
     if unit.column is not None:
         source.schema.column(unit.column)
-    if split is not None:
-        _require_type(split, source.schema)
     who = opened_by or _login_name()
     readers = tuple(odometers) if odometers is not None else odometers_for(rule)
 
@@ -146,7 +155,7 @@ def _open(
     if account is None:
         try:  # the salt decides which rows of a person are kept; it is random, so two openers would disagree
             terms = {"schema": source.schema.to_json(), "salt": os.urandom(16).hex()}
-            return enter(terms if split is None else {**terms, SPLIT: split.to_json()})
+            return enter(terms | facts)
         except AccountConflict:
             if book.find(identity) is None:
                 raise

@@ -8,10 +8,11 @@ process or another, completes the same reservation or replays the same answer, a
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from dosimeter.errors import QueryRefused
+from dosimeter.errors import InputError, NotAuthorised, QueryRefused, QuotaExceeded
 from dosimeter.exact import Number, amount
 from dosimeter.ledger import (
     Account,
@@ -24,12 +25,16 @@ from dosimeter.ledger import (
     Request,
     Statement,
 )
+from dosimeter.ledger.account import GUARDED
+from dosimeter.ledger.block_quotas import members_of
+from dosimeter.ledger.quotas import Members, QuotaRefused
 from dosimeter.queries import Plan, Price, Query, Result, Schema, plan
 from dosimeter.session.answer import Answer
 from dosimeter.session.words import left_in_words, loss_in_words, reading
 
 if TYPE_CHECKING:
     from dosimeter.ledger import AuditReport
+    from dosimeter.ledger.request import Outcome
     from dosimeter.mechanisms.entropy import Entropy
     from dosimeter.sources.port import Source
 
@@ -46,6 +51,7 @@ class Session:
         entropy: draws the noise; the operating system's by default. Another one is for tests.
         pad_seconds: answer only at multiples of so many seconds, at most 3600, so that timing tells nothing; None to
             answer at once.
+        analyst: who asks, of an account with members; their quota and their team's pay as well.
     """
 
     def __init__(
@@ -56,9 +62,14 @@ class Session:
         *,
         entropy: Entropy | None = None,
         pad_seconds: Number | None = None,
+        analyst: str | None = None,
     ) -> None:
         self.ledger = ledger
         self.account = account
+        self.analyst = analyst
+        self.members = members_of(ledger, account) if GUARDED in account.terms else None
+        if analyst is not None and self.members is None:
+            raise InputError(f"{account.name!r} was opened without members, so anybody may ask; leave analyst out")
         self._source = source
         self._entropy = entropy
         self._pad_seconds = None if pad_seconds is None else amount(pad_seconds, "pad_seconds", largest=Decimal(3600))
@@ -121,7 +132,15 @@ class Session:
     def quote(self, query: Query, **price: Any) -> Quote:
         """What asking would be charged and whether it fits now; charges nothing. Takes the arguments of `plan`."""
         planned = self.plan(query, **price)
-        return self.ledger.quote(self.account, planned.event, planned.relation, delta=planned.delta)
+        quote = self.ledger.quote(self.account, planned.event, planned.relation, delta=planned.delta)
+        if self.members is None or self.analyst is None or not quote.fits:
+            return quote
+        return with_quota(quote, self.members.refusal(self.analyst, planned.event, delta=planned.delta))
+
+    def quota(self) -> Balance:
+        """What the quota of the analyst who asks has used and left; what the account has left is `remaining`."""
+        members, analyst = self._asking()
+        return members.quota(analyst)
 
     def ask(self, query: Query, *, request: str | None = None, **price: Any) -> Answer:
         """Ask, pay, and get a noisy answer with its error bar. Takes the price arguments of `plan`.
@@ -170,8 +189,7 @@ class Session:
         from dosimeter.mechanisms.release import release
 
         question = str(planned.query)
-        outcome = self.ledger.reserve(
-            self.account,
+        outcome = self._reserve(
             Request(
                 id=request_id,
                 event=planned.event,
@@ -179,8 +197,10 @@ class Session:
                 body_digest=planned.digest,
                 description=question,
                 delta=planned.delta,
-            ),
+            )
         )
+        if isinstance(outcome, QuotaRefused):
+            raise QuotaExceeded(f"{question}: {outcome.message()}", outcome)
         if isinstance(outcome, RefusedRequest):
             raise QueryRefused(f"{question}: {outcome.refusal.message()}", outcome.refusal)
         replayed = isinstance(outcome, Replayed)
@@ -203,9 +223,31 @@ class Session:
             replayed=replayed,
         )
 
+    def _reserve(self, request: Request) -> Outcome | QuotaRefused:
+        if self.members is None:
+            return self.ledger.reserve(self.account, request)
+        members, analyst = self._asking()
+        return members.reserve(analyst, request)
+
+    def _asking(self) -> tuple[Members, str]:
+        if self.members is None:
+            raise InputError(f"{self.account.name!r} was opened without members, so nobody has a quota")
+        if self.analyst is None:
+            raise NotAuthorised(
+                f"{self.account.name!r} has members; say who asks, as in analyst='Bob', or have a steward grant a role"
+            )
+        return self.members, self.analyst
+
     def _latency(self) -> Any:
         if self._pad_seconds is None:
             return nullcontext()
         from dosimeter.mechanisms.latency import pad_to
 
         return pad_to(self._pad_seconds)
+
+
+def with_quota(quote: Quote, refused: QuotaRefused | None) -> Quote:
+    """A quote that the account's filter admits, as far as quotas do."""
+    if refused is None:
+        return quote
+    return replace(quote, fits=False, refusal=refused.refusal, remaining_after=None, quota=refused)

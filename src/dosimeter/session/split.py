@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from dosimeter.errors import InputError, QueryRefused
+from dosimeter.errors import InputError, QueryRefused, QuotaExceeded
 from dosimeter.exact import Number
 from dosimeter.ledger import Account, Balance, Ledger, Quote, Request
-from dosimeter.ledger.blocks import BlockStatement, RefusedBlocks, ReplayedBlocks, SplitAccount
+from dosimeter.ledger.block_quotas import BlockMembers
+from dosimeter.ledger.blocks import BlockStatement, RefusedBlocks, ReplayedBlocks, ReservedBlocks, SplitAccount
+from dosimeter.ledger.quotas import QuotaRefused
 from dosimeter.ledger.split import TimeWindows
 from dosimeter.queries import Plan, Query, Result
 from dosimeter.session.answer import Answer
-from dosimeter.session.session import Session
+from dosimeter.session.session import Session, with_quota
 
 if TYPE_CHECKING:
     from dosimeter.mechanisms.entropy import Entropy
@@ -35,8 +37,9 @@ class SplitSession(Session):
         *,
         entropy: Entropy | None = None,
         pad_seconds: Number | None = None,
+        analyst: str | None = None,
     ) -> None:
-        super().__init__(ledger, account, source, entropy=entropy, pad_seconds=pad_seconds)
+        super().__init__(ledger, account, source, entropy=entropy, pad_seconds=pad_seconds, analyst=analyst)
         self.book = SplitAccount(ledger, account)
 
     def __str__(self) -> str:
@@ -63,8 +66,21 @@ class SplitSession(Session):
     def quote(self, query: Query, *, blocks: Sequence[object] = (), **price: Any) -> Quote:
         """What asking would be charged, and whether it fits into every block now: the quote of the tightest block."""
         planned = self.plan(query, blocks=blocks, **price)
-        quotes = self.book.quote(self._named(blocks), planned.event, delta=planned.delta)
-        return next((quote for quote in quotes.values() if not quote.fits), next(iter(quotes.values())))
+        named = self._named(blocks)
+        quotes = self.book.quote(named, planned.event, delta=planned.delta)
+        quote = next((quote for quote in quotes.values() if not quote.fits), next(iter(quotes.values())))
+        if self.analyst is None or not isinstance(self.members, BlockMembers) or not quote.fits:
+            return quote
+        return with_quota(quote, self.members.refusal_in(self.analyst, named, planned.event, delta=planned.delta))
+
+    def quota(self) -> Balance:
+        """In data in blocks a quota is one of each block: see `block_quota`."""
+        raise InputError("this data is split into blocks, and a quota is one of each block; see block_quota(key)")
+
+    def block_quota(self, key: object) -> Balance:
+        """What the quota of the analyst who asks has used and left of one block."""
+        members, analyst = self._asking()
+        return members.block_quota(analyst, key) if isinstance(members, BlockMembers) else members.quota(analyst)
 
     def ask(self, query: Query, *, blocks: Sequence[object] = (), request: str | None = None, **price: Any) -> Answer:
         """Ask these blocks, pay on each of them, and get a noisy answer with its error bar.
@@ -106,7 +122,7 @@ class SplitSession(Session):
         from dosimeter.mechanisms.release import release
 
         question = str(planned.query)
-        outcome = self.book.reserve(
+        outcome = self._reserve_blocks(
             named,
             Request(
                 id=request_id,
@@ -117,6 +133,8 @@ class SplitSession(Session):
                 delta=planned.delta,
             ),
         )
+        if isinstance(outcome, QuotaRefused):
+            raise QuotaExceeded(f"{question}: {outcome.message()}", outcome)
         if isinstance(outcome, RefusedBlocks):
             refusal = next(iter(outcome.refusals.values())).refusal
             raise QueryRefused(f"{question}: {outcome.message()}", refusal)
@@ -138,6 +156,16 @@ class SplitSession(Session):
             request=request_id,
             replayed=replayed,
         )
+
+    def _reserve_blocks(
+        self, named: tuple[str, ...], request: Request
+    ) -> ReservedBlocks | ReplayedBlocks | RefusedBlocks | QuotaRefused:
+        if self.members is None:
+            return self.book.reserve(named, request)
+        members, analyst = self._asking()
+        if not isinstance(members, BlockMembers):  # what members_of makes of data in blocks
+            raise InputError("this data is split into blocks, whose members have a quota in each of them")
+        return members.reserve_blocks(analyst, named, request)
 
     def _named(self, blocks: Sequence[object]) -> tuple[str, ...]:
         if not blocks:
