@@ -34,6 +34,7 @@ from dosimeter.accounting.renyi_bounds import (
     response_excess,
 )
 from dosimeter.accounting.renyi_sampling import gaussian_divergence, gaussian_excess
+from dosimeter.accounting.tables.allocated import with_hidden_steps
 from dosimeter.accounting.tables.terms import Table, Terms, cannot
 from dosimeter.enclosure import ball, enclose, up
 from dosimeter.errors import NoGuaranteeError
@@ -58,8 +59,12 @@ def rows(notion: str, table: Lookup) -> Table:
         return whole(flat(event), terms, table())
 
     def allocated(event: Any, terms: Terms) -> Loss:
-        """As if everyone knew the steps of a record: given those, the release is `selected` runs of the base."""
-        return inner(event.event, table(), terms).repeat(event.selected)  # type: ignore[no-any-return]
+        """As if everyone knew the steps of a record: given those, the release is `selected` runs of the base.
+
+        In Renyi DP less, where the pair of the hidden steps is known.
+        """
+        known = inner(event.event, table(), terms).repeat(event.selected)
+        return with_hidden_steps(event, known) if notion == "rdp" else known
 
     def drawn(event: Any, terms: Terms) -> Loss:
         base = base_of(event)
