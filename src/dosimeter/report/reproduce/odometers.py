@@ -110,6 +110,60 @@ def against_advanced_composition(watch: Watch) -> Reproduced:
     )
 
 
+def computed_against_closed_forms(watch: Watch) -> Reproduced:
+    """Computed boundaries up to V = 1 as multiples of the mixture odometer that is tuned for the same range."""
+    from dosimeter.adaptive.odometers import GaussianOdometer, PureOdometer, PureRecord
+
+    horizon, delta = Decimal(1), DELTA
+    gamma = gamma_one_sided(horizon / 2, delta)
+    watch("Gaussian rounds, square root")
+    root = GaussianOdometer.computed(delta=delta, horizon=horizon)
+    watch("Gaussian rounds, mixture")
+    lowered = GaussianOdometer.computed(delta=delta, horizon=horizon, shape="mixture", parameter=gamma)
+    watch("pure rounds")
+    pure = PureOdometer.computed(
+        delta=delta, horizon=horizon, step="0.005", sizes=(20,), shape="mixture", parameter=gamma
+    )
+    curves: dict[str, Curve] = {
+        "line, tuned to V = 0.5": lambda v: boundaries.line(v, delta, horizon / 2),
+        "computed, Gaussian rounds, square root from V = 0.1": root.reading,
+        "computed, Gaussian rounds, mixture": lowered.reading,
+        "computed, pure rounds of 0.1, mixture": lambda v: pure.bound(PureRecord(int(v * 40_000))),
+    }
+    times = [Decimal(n) / 100 for n in range(2, 101)]
+    closed = [boundaries.mixture(t, delta, gamma) for t in times]
+    lines, table = [], [[short(t) for t in times], [short(c) for c in closed]]
+    for name, curve in curves.items():
+        watch(name)
+        values = [curve(t) for t in times]
+        ratios = [value / c for value, c in zip(values, closed, strict=True)]
+        lines.append(Line(name, _cut(_points(times, ratios), 1.15)))
+        table.append([short(value) for value in values])
+    lines.append(Line("mixture, tuned to V = 0.5", [(float(times[0]), 1.0), (1.0, 1.0)], dashed=True))
+    last = closed[-1]
+    numbers = {
+        "square root: standard deviations at every V from 0.1 to 1": short(root.scale, 6),
+        "Gaussian rounds: mixture lowered to": short(lowered.scale, 6),
+        "pure rounds of 0.1: mixture lowered to": short(pure.scale, 6),
+        "closed mixture at V = 1": short(last, 6),
+        "Gaussian rounds at V = 1": short(lowered.reading(horizon), 6),
+        "pure rounds at V = 1": short(pure.bound(PureRecord(40_000)), 6),
+    }
+    return Reproduced(
+        "odometers-computed-against-closed-forms",
+        "What computing the worst case saves: boundaries up to V = 1 as multiples of the tuned mixture odometer.",
+        Chart(
+            "Computed odometers as multiples of the tuned mixture, crossing probability 1e-6",
+            Axis("intrinsic time V", 0.02, 1.0, log=True),
+            Axis("times the mixture odometer", 0.85, 1.3),
+            lines,
+        ),
+        ("V", "mixture, tuned to V = 0.5", *curves),
+        list(zip(*table, strict=True)),
+        numbers,
+    )
+
+
 def naive_crossing(rounds: int = 2000) -> float:
     """How often advanced composition at delta = 0.05 is passed at some time by equal responses of 0.1, exactly."""
     import math
@@ -135,4 +189,4 @@ def _cut(points: Any, top: float) -> list[tuple[float, float]]:
     return [(x, y) for x, y in points if y <= top]
 
 
-ODOMETER_FIGURES: Final = (against_time, against_advanced_composition)
+ODOMETER_FIGURES: Final = (against_time, against_advanced_composition, computed_against_closed_forms)
