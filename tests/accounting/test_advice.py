@@ -157,6 +157,36 @@ def test_training_keeps_more_than_what_knows_no_sampling() -> None:
     assert found["approx"] <= 5
 
 
+FEW_LARGE = Sketch.of([(RandomizedResponse("0.2"), 5)])
+MANY_SMALL = Sketch.of([(SMALL, 500)])
+TRAINING = Sketch.of([(PoissonSampled("0.05", Gaussian(2)), 300)])
+
+
+@pytest.mark.parametrize(
+    ("target", "sketch", "kinds"),
+    [
+        (Target("1", "1e-6"), FEW_LARGE, {"pure", "basic", "menu"}),
+        (Target("1", "1e-6"), MANY_SMALL, {"residue"}),
+        (Target("2", "1e-5"), TRAINING, {"residue_plan"}),
+    ],
+    ids=["few large", "many small", "training"],
+)
+def test_each_sketch_has_its_winner(target: Target, sketch: Sketch, kinds: set[str]) -> None:
+    """Few large queries are for sums or a menu, many small ones for the Gaussian residue, training for its plan."""
+    advice = advise(target, sketch)
+    assert advice.recommended is not None
+    assert advice.recommended.kind in kinds
+    found = {one.kind: one.admitted for one in advice.offers}
+    free = {kind: n for kind, n in found.items() if kind not in DECLARED_IN_ADVANCE | COMPARISON_ONLY}
+    if sketch is not TRAINING:
+        assert advice.recommended.admitted == max(free.values())
+        assert found["menu"] >= advice.recommended.admitted  # the exact worst case of these very queries
+        assert {kind for kind in kinds if found[kind] == found["menu"]} >= kinds - {"residue"}
+        assert min(found[kind] for kind in kinds) > max(n for kind, n in free.items() if kind not in kinds | {"rdp"})
+    else:
+        assert found["residue_plan"] >= 1.05 * max(free.values())
+
+
 # --- properties
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from dosimeter.errors import InputError
 from dosimeter.report.reproduce import crossing, save
+from dosimeter.report.reproduce import filters as figures
 from dosimeter.report.reproduce.filters import (
     concentrated_epsilon,
     optimum,
@@ -71,6 +72,32 @@ def test_the_epsilons_of_a_hundred_responses() -> None:
 def test_the_optimum_without_choice(epsilon: str, delta: str, size: str, most: int) -> None:
     """The largest number of equal queries that may be fixed in advance."""
     assert optimum(epsilon, delta, size) == most
+
+
+def test_every_filter_of_the_figure_admits_what_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under (1, 1e-6) and 0.01 as in the published tables; a menu of one query is the optimum, a plan nearly."""
+    monkeypatch.setattr(figures, "SIZES", ("0.01", "0.2"))
+    made = figures.queries_admitted(lambda _: None)
+    known = {"published": 349, "recommended sum": 487, "residue": 557, "plan": 562, "menu": 562}
+    for name, admitted in known.items():
+        assert made.numbers[f"(1, 1e-6), queries of 0.01: {name}"] == str(admitted)
+    second = {n.removeprefix("(2, 1e-5), queries of 0.02: "): int(v) for n, v in made.numbers.items() if "(2," in n}
+    assert second["published"] < second["recommended sum"] < second["residue"] < second["plan"] <= second["menu"] == 632
+    assert second["menu"] == second["fixed in advance: the optimum"]
+    few = dict(zip(made.columns, made.rows[1], strict=True))
+    assert few["pure"] == few["menu"] == few["fixed in advance: the optimum"] == "5" > few["residue"]
+
+
+def test_shares_of_the_claim_that_are_reached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best analyst nearly reaches what a menu claims, and most of what the residue filter does; never more."""
+    monkeypatch.setattr(figures, "PLAYED", ("menu", "residue", "residue_plan", "approx"))
+    made = figures.shares_reached(lambda _: None)
+    share = {name.partition(":")[0]: float(value) for name, value in made.numbers.items()}
+    assert share["menu"] == pytest.approx(0.9454, abs=1e-4)
+    assert share["residue"] == pytest.approx(0.813, abs=1e-3)
+    assert share["residue_plan"] == pytest.approx(0.359, abs=1e-3)
+    assert share["approx"] == pytest.approx(0.3386, abs=1e-4)
+    assert all(D(row[2]) <= D("0.01") for row in made.rows)
 
 
 def test_curves_that_do_not_cross_are_said_so() -> None:

@@ -13,6 +13,7 @@ from importlib import resources
 
 WIDTH, HEIGHT = 760, 400
 LEFT, RIGHT, TOP, BOTTOM = 64, 24, 24, 56
+_LEGEND = 230  # the width of the names of lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """Everything that is drawn."""
+    """Everything that is drawn; where lines are `falling`, their names stand on the right."""
 
     title: str
     x: Axis
@@ -80,6 +81,12 @@ class Chart:
     lines: Sequence[Line] = ()
     marks: Sequence[Mark] = ()
     limits: Sequence[Limit] = ()
+    falling: bool = False
+
+    @property
+    def legend(self) -> int:
+        """Where the names of the lines begin."""
+        return WIDTH - RIGHT - _LEGEND if self.falling else LEFT + 14
 
 
 def style() -> str:
@@ -140,8 +147,8 @@ def _line(chart: Chart, i: int, line: Line) -> Iterator[str]:
     places = [place(chart, *point) for point in line.points]
     yield f'<path {stroke} d="M{" L".join(f"{x} {y}" for x, y in places)}"/>'
     y = TOP + 12 + 18 * i
-    yield f'<line {stroke} x1="{LEFT + 14}" y1="{y}" x2="{LEFT + 38}" y2="{y}"/>'
-    yield f'<text x="{LEFT + 44}" y="{y + 4}">{escape(line.name)}</text>'
+    yield f'<line {stroke} x1="{chart.legend}" y1="{y}" x2="{chart.legend + 24}" y2="{y}"/>'
+    yield f'<text x="{chart.legend + 30}" y="{y + 4}">{escape(line.name)}</text>'
 
 
 def named(chart: Chart) -> list[Line]:

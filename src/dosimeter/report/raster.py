@@ -124,8 +124,8 @@ def _chart(pen: _Pen, chart: c.Chart) -> None:
         colour, dash = f"c{i % 8}", (3.0, 4.0) if line.dashed else None
         pen.line([c.place(chart, *point) for point in line.points], colour, 2, dash)
         y = c.TOP + 12 + 18 * i
-        pen.line([(c.LEFT + 14, y), (c.LEFT + 38, y)], colour, 2, dash)
-        pen.text(c.LEFT + 44, y + 4, line.name)
+        pen.line([(chart.legend, y), (chart.legend + 24, y)], colour, 2, dash)
+        pen.text(chart.legend + 30, y + 4, line.name)
     for mark in chart.marks:
         pen.dot(*c.place(chart, mark.x, mark.y), 4)
 

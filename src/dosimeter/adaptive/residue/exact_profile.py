@@ -7,10 +7,11 @@ that was opened on another. So it is computed in ball arithmetic, from closed fo
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dosimeter.adaptive.residue.exact_sums import discrete_gaussian_divergence, finite_divergence
-from dosimeter.enclosure import ball
+from dosimeter.enclosure import ball, precision
 from dosimeter.errors import NoGuaranteeError
 from dosimeter.notions.profiles.gaussian import profile_ball
 from dosimeter.pld.laws.bounded_range import BoundedRangeLaw
@@ -45,16 +46,19 @@ def divergence(law: Law, direction: Direction, level: Ball) -> Ball:
         return finite_divergence(law, direction, level)
     if not law.symmetric:
         raise NoGuaranteeError(f"a {law.kind} law has no closed form that a plan could be made of")
-    infinite = ball(law.infinite(direction))
     if level < 0:
-        return infinite + (1 - infinite) * (1 - level.exp() + level.exp() * _finite(law, -level))
-    return infinite + (1 - infinite) * _finite(law, level)
+        g = level.exp()
+        finite = 1 - g + g * _finite(law, -level)
+    else:
+        finite = _finite(law, level)
+    infinite = law.infinite(direction)
+    return _kept(infinite) + (1 - _kept(infinite)) * finite if infinite else finite
 
 
 def _finite(law: Law, level: Ball) -> Ball:
     """The divergence of what is left of a symmetric law without its infinite loss, at a level not below zero."""
     if isinstance(law, GaussianLaw):
-        return profile_ball(ball(law.mu_squared).sqrt(), level)
+        return profile_ball(_kept(law.mu_squared, root=True), level)
     if isinstance(law, ResponseLaw):
         e = ball(law.epsilon)
         return _positive((e.exp() - level.exp()) / (1 + e.exp()))
@@ -95,7 +99,7 @@ def _chord(top: Fraction, step: Fraction, cell: int, level: Ball) -> Ball:
 
 def _poisson(law: PoissonSampledLaw, direction: Direction, level: Ball) -> Ball:
     """Removing a record: q H(g') with g' = 1 + (g - 1)/q; adding one: (1 - g (1 - q)) H(g'') of the reverse."""
-    q, g = ball(law.rate), level.exp()
+    q, g = _kept(law.rate), level.exp()
     if direction is Direction.REMOVE:
         inner = 1 + (g - 1) / q
         if inner <= 0:
@@ -111,8 +115,21 @@ def _fixed_size(law: FixedSizeSampledLaw, direction: Direction, level: Ball) -> 
     """At levels from one on as for a Poisson sample, below by reversal."""
     if level < 0:
         return 1 - level.exp() + level.exp() * _fixed_size(law, direction.reverse, -level)
-    q = ball(law.rate)
+    q = _kept(law.rate)
     return q * divergence(law.base, direction, (1 + level.expm1() / q).log())
+
+
+def _kept(value: Fraction, *, root: bool = False) -> Ball:
+    """A parameter, or its square root, at the current precision: the same for thousands of levels."""
+    import flint
+
+    return _ball_of(value, flint.ctx.prec, root)
+
+
+@lru_cache(maxsize=64)
+def _ball_of(value: Fraction, bits: int, root: bool) -> Ball:
+    with precision(bits):
+        return ball(value).sqrt() if root else ball(value)
 
 
 def _positive(value: Ball) -> Ball:

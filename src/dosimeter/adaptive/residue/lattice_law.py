@@ -88,7 +88,9 @@ def _up(value: Ball) -> float:
     top = value.upper()
     if top < 1e-60:
         return 0.0 if top <= 0 else 1e-60
+    import flint
+
     found = float(top)
-    while not ball(Fraction(found)) >= value:
+    while not flint.arb(found) >= value:  # a double is a ball without radius
         found = math.nextafter(found, math.inf)
     return found

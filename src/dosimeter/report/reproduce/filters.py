@@ -11,12 +11,15 @@ from dosimeter.report.chart import Axis, Chart, Line
 from dosimeter.report.reproduce.figures import Reproduced, Watch, short
 
 SIZES: Final = ("0.005", "0.0075", "0.01", "0.015", "0.02", "0.03", "0.05", "0.075", "0.1", "0.15", "0.2", "0.3", "0.5")
-DRAWN: Final = ("residue", "approx", "approx_published", "gdp", "pure", "rogers")
+DRAWN: Final = ("menu", "residue_plan", "residue", "approx", "approx_published", "gdp", "pure", "rogers")
 DELTAS: Final = ("1e-2", "1e-3", "1e-4", "1e-5", "1e-6", "1e-7", "1e-8")
 STEP, UNITS = Decimal("0.1"), 100
 ADAPTIVE_MENU: Final = (1, 2, 3, 4, 5, 10)
 BASE, MULTIPLES = Fraction(11, 10), (1, 2, 3)
-PLAYED: Final = ("rdp", "approx", "rdp_curve", "gdp", "rdp_weighted", "approx_published", "rogers", "pure")
+PLAYED: Final = (
+    *("menu", "residue", "residue_plan", "rdp", "approx", "rdp_curve"),
+    *("gdp", "rdp_weighted", "approx_published", "rogers", "pure"),
+)
 OPTIMUM: Final = "fixed in advance: the optimum"
 
 
@@ -29,10 +32,11 @@ def queries_admitted(watch: Watch) -> Reproduced:
         found[size] = {**_admitted("1", "1e-6", size), OPTIMUM: optimum("1", "1e-6", size)}
     watch("queries of 0.02 under (2, 1e-5)")
     second = {**_admitted("2", "1e-5", "0.02"), OPTIMUM: optimum("2", "1e-5", "0.02")}
-    named = {"approx_published": "published", "approx": "recommended sum", "residue": "residue", OPTIMUM: OPTIMUM}
+    named = {"approx_published": "published", "approx": "recommended sum", "residue": "residue"}
+    named |= {"residue_plan": "plan", "menu": "menu", OPTIMUM: OPTIMUM}
     numbers = {f"(1, 1e-6), queries of 0.01: {words}": str(found["0.01"][k]) for k, words in named.items()}
     numbers |= {f"(2, 1e-5), queries of 0.02: {words}": str(second[k]) for k, words in named.items()}
-    names = (OPTIMUM, *kinds)
+    names = (OPTIMUM, *kinds)  # the menu of one query is the optimum, so their lines are one
     lines = [
         Line(name, [(float(s), float(found[s][name])) for s in SIZES if found[s][name]], dashed=name == OPTIMUM)
         for name in names
@@ -45,6 +49,7 @@ def queries_admitted(watch: Watch) -> Reproduced:
             Axis("epsilon of each query", float(SIZES[0]), float(SIZES[-1]), log=True),
             Axis("queries admitted", 1.0, 4.0 * max(y for one in lines for _, y in one.points), log=True),
             lines,
+            falling=True,
         ),
         ("epsilon", *kinds, OPTIMUM),
         [[size, *(str(found[size].get(kind, "")) for kind in kinds), str(found[size][OPTIMUM])] for size in SIZES],
