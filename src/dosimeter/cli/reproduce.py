@@ -22,12 +22,17 @@ STEPS = 30  # about so many steps of work in a group of figures
 @app.command()
 @speaks_plainly
 def reproduce(
-    what: Annotated[str, typer.Argument(help="odometers or filters.")],
+    what: Annotated[str, typer.Argument(help="odometers, filters or imgm-features.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The folder for the files.")] = Path("figures"),
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", help="For imgm-features: the folder that holds mnist, cifar10, svhn and imdb."),
+    ] = None,
+    seeds: Annotated[int, typer.Option("--seeds", help="For imgm-features: how many repetitions.")] = 5,
     png: Annotated[bool, typer.Option("--png/--no-png", help="Also PNG, which needs Pillow.")] = True,
     as_json: o.AsJson = False,
 ) -> None:
-    """Make the figures about odometers or filters again: SVG, PNG and CSV, with the numbers to check them by.
+    """Make the figures about odometers, filters or perturbed features again: SVG, PNG and CSV, with numbers to check.
 
     Example: dosimeter reproduce odometers --output figures
     """
@@ -35,11 +40,18 @@ def reproduce(
     from dosimeter.exact import show
     from dosimeter.report.reproduce import FIGURES, save
 
-    if what not in FIGURES:
-        raise InputError(f"{show(what)} cannot be reproduced; choose one of: {', '.join(FIGURES)}")
+    choices = (*FIGURES, "imgm-features")
+    if what not in choices:
+        raise InputError(f"{show(what)} cannot be reproduced; choose one of: {', '.join(choices)}")
+    if data is not None and what != "imgm-features":
+        raise InputError(f"--data is for imgm-features; the figures about {what} need no data")
     made: list[tuple[Reproduced, list[Path]]] = []
     with progress(what, STEPS, quiet=as_json) as watch:
-        for figure in FIGURES[what]:
+        if what == "imgm-features":
+            from dosimeter.report.reproduce.features import imgm_features
+
+            made += [(built, save(built, output, png=png)) for built in imgm_features(watch, data, seeds=seeds)]
+        for figure in FIGURES.get(what, ()):
             built = figure(watch)
             made.append((built, save(built, output, png=png)))
     if as_json:
