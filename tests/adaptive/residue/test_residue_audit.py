@@ -38,7 +38,7 @@ def test_an_audit_elsewhere_agrees(rule: Any, monkeypatch: pytest.MonkeyPatch) -
     forget()
     for module in (general, plan_prices):
         monkeypatch.setattr(module, "MARGIN", 0.9)
-    monkeypatch.setattr(general.Proof.missed, "__defaults__", (0.9,))
+    monkeypatch.setattr(general.Proof.tightest, "__defaults__", (0.9,))
     there = loss_for(STRANGE, rule, relation=RELATION)
     assert there != here
     assert not here.covers(there)  # type: ignore[union-attr]

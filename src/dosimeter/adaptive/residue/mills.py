@@ -33,10 +33,11 @@ def mills(x: Reals) -> Reals:
         return result
     place = np.rint(x * _PER_UNIT).astype(np.int64)
     away = x - place / _PER_UNIT  # exact
-    table = _table()
-    total = table[_DEGREE][place]
+    series = np.take(_table(), place, axis=1)
+    total: Reals = series[_DEGREE]
     for degree in range(_DEGREE - 1, -1, -1):
-        total = total * away + table[degree][place]
+        total *= away
+        total += series[degree]
     return total
 
 
@@ -54,8 +55,8 @@ def _series(x: Reals) -> Reals:
 
 
 @lru_cache(maxsize=1)
-def _table() -> tuple[Reals, ...]:
-    """The Taylor coefficients of each degree, at all places."""
+def _table() -> Reals:
+    """The Taylor coefficients: a row of each degree, a column of each place."""
     rows = []
     with precision(_BITS):
         root = ball(2).sqrt()
@@ -71,4 +72,4 @@ def _table() -> tuple[Reals, ...]:
                 factorial *= max(n, 1)
                 row.append(float(value / factorial))
             rows.append(row)
-    return tuple(np.array(column) for column in zip(*rows, strict=True))
+    return np.ascontiguousarray(np.array(rows).T)

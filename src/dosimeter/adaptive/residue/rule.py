@@ -15,6 +15,7 @@ bounds are counted against the charge.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -25,10 +26,13 @@ from dosimeter.pld.laws.parts import UNIT
 
 if TYPE_CHECKING:
     from dosimeter.adaptive.residue.dots import Dots
-    from dosimeter.pld.laws.law import Reals
+    from dosimeter.pld.laws.law import Complexes, Reals
 
 _REACH: Final = 9.0  # standard deviations of the Gaussian pair that the grid goes beyond the law's own reach
 _LONGEST: Final = 1 << 21
+_AROUND: Final = np.array([0.75, 0.9, 0.97, 1.0, 1.03, 1.12, 1.35, 1.8])  # where a glance goes, in places
+_SEEN: Final = 96  # points of an estimate
+_FEW: Final = 48  # points up to which a sum is as fast as three transforms
 _SMALL: Final = 1 / 64  # a transform whose error is a larger share of the slack is not worth its speed
 
 
@@ -41,16 +45,64 @@ def excess(points: Dots, level: float, charge: float, slack: float) -> float:
         charge: c, in (0, b].
         slack: what may be missed.
     """
+    return tightest(points, level, charge, slack)[0]
+
+
+def tightest(points: Dots, level: float, charge: float, slack: float) -> tuple[float, int]:
+    """`excess`, and the grid point from zero on where the rule is closest to being missed."""
     rest = max(level - charge, 0.0) * (1 + 8 * UNIT) + 4 * UNIT * level  # more left is worse: the left side grows
     own = level * (1 - 4 * UNIT)
     step, index = points.step, np.array(points.index)
     far = max(points.index[-1] * step, 0.0) + _REACH * math.sqrt(level) + level / 2
     last = math.ceil(far / step) + 1
     if last + int(index[-1] - index[0]) > _LONGEST:
-        return math.inf
+        return math.inf, 0
     right = _right(own, step, last)
     left = _together(points, index, rest, last, slack)
-    return max(float(np.max(left - right)), float(left[-1])) - slack * (1 - 4 * UNIT)
+    over = left - right
+    place = int(np.argmax(over))
+    return max(float(over[place]), float(left[-1])) - slack * (1 - 4 * UNIT), place
+
+
+@dataclass(frozen=True, slots=True)
+class Glance:
+    """The rule at a few points only, without any error bound: it proves nothing, and tells where to look."""
+
+    step: float
+    losses: Reals
+    masses: Reals
+    infinite: float
+
+    @classmethod
+    def of(cls, points: Dots) -> Glance:
+        """Of a law."""
+        losses = points.step * np.array(points.index) + points.shift
+        return cls(points.step, losses, np.array(points.masses), points.infinite)
+
+    def missed(self, level: float, charge: float, slack: float, around: float) -> float:
+        """About what `excess` finds if the rule is closest to being missed near the grid point `around`."""
+        rest = max(level - charge, 0.0)
+        s = self.step * np.rint(around * _AROUND)
+        away = s[:, None] - self.losses
+        left = -np.expm1(np.minimum(away, 0.0))
+        if rest > 0:
+            left += _beyond_trivial(rest, away)
+        over = left @ self.masses - _beyond_trivial(level, s) + _gap(level, s, self.step)
+        return float(over.max()) + self.infinite - slack
+
+
+def alone(points: Dots, slack: float) -> float:
+    """About the smallest b at which h_b is nowhere below the law's own divergence less the slack: an estimate."""
+    last = max(int(points.index[-1]), 1)
+    places = np.unique(np.geomspace(1, last, _SEEN).astype(np.int64) - 1)
+    s = points.step * places.astype(np.float64)
+    losses = points.step * np.array(points.index) + points.shift
+    own = -np.expm1(np.minimum(s[:, None] - losses, 0.0)) @ np.array(points.masses) - slack
+    low, high = math.log(points.deviation**2) - 1, math.log(1e4)
+    while high - low > 1e-3:
+        middle = (low + high) / 2
+        low, high = (low, middle) if float(np.max(own - _beyond_trivial(math.exp(middle), s))) <= 0 else (middle, high)
+    return math.exp(high)
 
 
 @lru_cache(maxsize=8)
@@ -67,24 +119,47 @@ def _together(points: Dots, index: Reals, rest: float, last: int, slack: float) 
     low, high = -int(index[-1]), last - first
     table = step * np.arange(low, high + 1, dtype=np.float64) - points.shift
     added = _above_trivial(rest, table)
-    length = 1 << (len(added) - 1).bit_length()
     dense = np.zeros(int(index[-1]) - first + 1)
     dense[index - first] = masses
-    turned = np.fft.rfft(dense, length) * np.fft.rfft(added, length)
+    smooth = _by_transform(points, masses, added, last, slack) if len(index) > _FEW else None
+    if smooth is None:
+        smooth = _by_hand(points, index, added, last)
+    left: Reals = smooth + _trivial(dense, first, step, points.shift, last, len(index)) + points.infinite
+    return left * (1 + 8 * UNIT)
+
+
+def _by_transform(points: Dots, masses: Reals, added: Reals, last: int, slack: float) -> Reals | None:
+    """What h_(b-c) adds at each grid point, averaged, rounded up; None where the error takes too much slack."""
+    length, width = 1 << (len(added) - 1).bit_length(), points.index[-1] - points.index[0] + 1
+    turned = _turned(points, length) * np.fft.rfft(added, length)
     # each transform is off by `unit` of its input in the 2-norm, each output of the last by `unit` of its mean input
     unit = 8 * (length.bit_length() + 3) * UNIT * (1 + 1e-9)
     norms = math.sqrt(float(masses @ masses) * float(added @ added))
     error = 2 * unit * (norms * (1 + 1e-9) + float(np.abs(turned).sum()) / length)
-    if error <= slack * _SMALL:
-        # outputs that wrap around lie before the first that is wanted
-        smooth = np.fft.irfft(turned, length)[len(dense) - 1 : len(dense) + last]
-    else:
-        smooth, error = np.zeros(last + 1), 0.0
-        for j, mass in zip(index.tolist(), points.masses, strict=True):
-            smooth += mass * added[-j - low : -j - low + last + 1]
-        smooth *= 1 + (len(index) + 8) * UNIT
-    left: Reals = smooth + error + _trivial(dense, first, step, points.shift, last, len(index)) + points.infinite
-    return left * (1 + 8 * UNIT)
+    if error > slack * _SMALL:
+        return None
+    # outputs that wrap around lie before the first that is wanted
+    smooth: Reals = np.fft.irfft(turned, length)[width - 1 : width + last] + error
+    return smooth
+
+
+@lru_cache(maxsize=16)
+def _turned(points: Dots, length: int) -> Complexes:
+    """The transform of the masses, the lowest first."""
+    index = np.array(points.index)
+    dense = np.zeros(length)
+    dense[index - index[0]] = points.masses
+    return np.fft.rfft(dense)
+
+
+def _by_hand(points: Dots, index: Reals, added: Reals, last: int) -> Reals:
+    """The same by a sum: exact but for roundings."""
+    high = int(index[-1])  # added[0] belongs to the grid point -high
+    smooth = np.zeros(last + 1)
+    for j, mass in zip(index.tolist(), points.masses, strict=True):
+        smooth += mass * added[high - j : high - j + last + 1]
+    smooth *= 1 + (len(index) + 8) * UNIT
+    return smooth
 
 
 def _trivial(dense: Reals, first: int, step: float, shift: float, last: int, terms: int) -> Reals:
@@ -125,6 +200,16 @@ def _above_trivial(b: float, s: Reals) -> Reals:
     value, error = _difference(b, s)
     result: Reals = np.clip(value + error, 0.0, 1.0)
     return result
+
+
+def _beyond_trivial(b: float, s: Reals) -> Reals:
+    """h_b - (1 - e^s)+ at these points, nearly: what `_difference` bounds the error of."""
+    mu = math.sqrt(b)
+    x, y = s / mu - mu / 2, s / mu + mu / 2
+    phi, at_x, at_y = density(x), mills(np.abs(x)), mills(np.abs(y))
+    middle = (x < 0) & (y >= 0)
+    value: Reals = np.where(middle, np.exp(np.minimum(s, 0.0)) - phi * (at_x + at_y), phi * np.abs(at_x - at_y))
+    return value
 
 
 def _difference(b: float, s: Reals) -> tuple[Reals, Reals]:
