@@ -102,7 +102,7 @@ def test_no_strategy_crosses_a_loss_odometer_more_often_than_stated(name: str) -
 def test_every_offered_odometer_was_attacked() -> None:
     """Adding an odometer without an attack fails here; computed ones are attacked beside their own tests."""
     kinds = {entry[0].kind for entry in ATTACKS.values()}
-    computed = {"gaussian", "pure", "gaussian_stopped"}
+    computed = {"gaussian", "pure", "menu", "gaussian_stopped"}
     assert kinds | computed | {StoppedRunOdometer.kind, ProbabilisticOdometer.kind} == set(ODOMETER_KINDS)
 
 

@@ -144,7 +144,7 @@ def test_the_scale_is_the_smallest_that_is_certified() -> None:
     """Within a few hundredths of a percent of delta; a scale that is a thousandth smaller is refused."""
     odometer = computed()
     assert 0.999 * float(SHARE) < odometer.crossing_upper() <= float(SHARE)
-    with pytest.raises(InputError, match="crossed with a probability"):
+    with pytest.raises(InputError, match="only certified for"):
         GaussianOdometer(SHARE, odometer.shape, odometer.parameter, odometer.horizon, odometer.scale * D("0.999"))
 
 
@@ -253,7 +253,7 @@ def test_what_is_stored_reads_back_and_is_verified_again() -> None:
     assert odometer_from_json(data) == odometer
     odometer_from_json(data).verify()  # type: ignore[union-attr]
     data["odometer"]["scale"] = "2.5"
-    with pytest.raises(InputError, match="crossed with a probability"):
+    with pytest.raises(InputError, match="only certified for"):
         odometer_from_json(data).verify()  # type: ignore[union-attr]
 
 
@@ -316,5 +316,5 @@ def test_a_ledger_keeps_it_and_proves_it_again() -> None:
     assert ledger.audit(account).ok
     data = odometer.to_json()
     data["odometer"]["scale"] = "2.5"
-    with pytest.raises(InputError, match="crossed with a probability"):
+    with pytest.raises(InputError, match="only certified for"):
         ledger.open(DatasetIdentity("more", "5f2c"), filter=rule, odometers=[odometer_from_json(data)], **terms)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dosimeter.adaptive.adversary import Menu
 from dosimeter.adaptive.filter import Admitted
 from dosimeter.adaptive.filters import (
     FILTERS,
@@ -28,6 +29,7 @@ from dosimeter.adaptive.odometers import (
     GaussianOdometer,
     LossBound,
     LossOdometer,
+    MenuOdometer,
     MixtureOdometer,
     ProbabilisticOdometer,
     ProbabilisticRecord,
@@ -68,6 +70,7 @@ ALL: list[Any] = [
     ProbabilisticOdometer(UnionOdometer(PARTS), D("1e-7")),
     GAUSSIAN,
     PureOdometer(D("1e-6"), "mixture", D("0.02"), D(1), D("0.1"), (1, 2), D(1)),
+    MenuOdometer(D("0.05"), "line", D("0.5"), D(1), Menu.responses("0.1", (1, 2)), 20, D(3)),
     StoppedGaussianOdometer(GAUSSIAN, D("1e-7")),
 ]
 

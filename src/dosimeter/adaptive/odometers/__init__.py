@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 from dosimeter.adaptive.odometers.gaussian import GaussianOdometer, GaussianRecord, StoppedGaussianOdometer
 from dosimeter.adaptive.odometers.jsonform import configuration_from_json
 from dosimeter.adaptive.odometers.line import FilterOdometer
+from dosimeter.adaptive.odometers.menu import MenuOdometer, MenuRecord
 from dosimeter.adaptive.odometers.mixture import MixtureOdometer
 from dosimeter.adaptive.odometers.probabilistic import ProbabilisticOdometer, ProbabilisticRecord
 from dosimeter.adaptive.odometers.pure import PureOdometer, PureRecord
@@ -22,7 +23,9 @@ from dosimeter.adaptive.odometers.stitched import StitchedOdometer
 from dosimeter.adaptive.odometers.stopped import StoppedRunOdometer
 from dosimeter.adaptive.odometers.union import UnionOdometer
 
-AnyOdometer: TypeAlias = LossOdometer | StoppedRunOdometer | ProbabilisticOdometer | StoppedGaussianOdometer
+AnyOdometer: TypeAlias = (
+    LossOdometer | StoppedRunOdometer | ProbabilisticOdometer | StoppedGaussianOdometer | MenuOdometer
+)
 
 ODOMETER_KINDS: Final[dict[str, str]] = {
     "mixture": "tight over a wide range of intrinsic times; the default",
@@ -36,6 +39,7 @@ ODOMETER_KINDS: Final[dict[str, str]] = {
     "probabilistic": "a loss odometer corrected for (epsilon, delta)-pDP rounds",
     "gaussian": "a computed boundary for the loss of Gaussian releases, lowest of its shape up to a horizon",
     "pure": "a computed boundary for the loss of pure rounds of declared sizes, the worst mechanisms included",
+    "menu": "computed readings for a declared menu of mechanisms: a statement about stopped runs",
     "gaussian_stopped": "a computed Gaussian boundary read for GDP accounts: a statement about stopped runs",
 }
 
@@ -53,6 +57,7 @@ _CLASSES: Final[dict[str, Any]] = {
         ProbabilisticOdometer,
         GaussianOdometer,
         PureOdometer,
+        MenuOdometer,
         StoppedGaussianOdometer,
     )
 }
@@ -73,6 +78,8 @@ __all__ = [
     "GaussianRecord",
     "LossBound",
     "LossOdometer",
+    "MenuOdometer",
+    "MenuRecord",
     "MixtureOdometer",
     "ProbabilisticOdometer",
     "ProbabilisticRecord",

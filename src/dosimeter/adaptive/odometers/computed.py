@@ -54,8 +54,8 @@ def require_certified(probability: float, delta: Decimal, scale: Decimal) -> Non
     """
     if not Fraction(probability) <= Fraction(delta):
         raise InputError(
-            f"a boundary of scale={text(scale)} is crossed with a probability of up to "
-            f"{brief_up(Decimal(probability))}, above delta={text(delta)}; use `computed`, which finds the scale"
+            f"a boundary of scale={text(scale)} is only certified for delta={brief_up(Decimal(probability))}, above "
+            f"delta={text(delta)}; use `computed`, which finds the scale"
         )
 
 

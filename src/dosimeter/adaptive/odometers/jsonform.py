@@ -27,6 +27,8 @@ def configuration_from_json(data: object, kinds: dict[str, Any], depth: int = 0)
         got = show(data.get("kind")) if isinstance(data, dict) else type(data).__name__
         raise InputError(f"kind={got} is not an odometer; this version reads: {', '.join(kinds)}")
     built = kinds[data["kind"]]
+    if hasattr(built, "from_json"):
+        return built.from_json(data)
     names = [f.name for f in fields(built)]
     if set(data) != {"kind", *names}:
         raise InputError(f"{built.__name__} has exactly the fields: {', '.join(['kind', *names])}")
