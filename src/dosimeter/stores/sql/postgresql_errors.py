@@ -60,9 +60,11 @@ _UNREACHABLE: Final = (
 )
 
 
-def translate(error: BaseException, where: str, *, committing: bool = False) -> LedgerError:
-    """The ledger's error for one of the driver's, raised in a connection that had been made."""
+def translate(error: BaseException, where: str, *, committing: bool = False, standby: bool = False) -> LedgerError:
+    """The ledger's error for one of the driver's, raised in a connection that had been made (to a standby)."""
     code = str(getattr(error, "sqlstate", None) or "")
+    if standby and code == "0A000":  # how a standby calls a transaction that would write
+        code = "25006"
     if code in _UNDONE:
         return Undone(f"the ledger {where} {_UNDONE[code]}")
     if code == "23505" and _about(error) == "dosimeter_identities":

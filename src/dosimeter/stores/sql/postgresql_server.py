@@ -107,7 +107,9 @@ class LedgerServer:
         try:
             while True:
                 connection = self._pool.connect()
-                if connection.info.setdefault("generation", self._generation) == self._generation:
+                trusted = connection.info.setdefault("generation", self._generation) == self._generation
+                driver: Any = connection.dbapi_connection
+                if trusted and not driver.closed:  # one that broke while it was given back shows here
                     return connection
                 connection.invalidate()
                 connection.close()
@@ -328,7 +330,8 @@ class Session:
         self._connection.close()
 
     def _translated(self, error: psycopg.Error, *, committing: bool = False) -> LedgerError:
-        return translate(error, self._server.where, committing=committing)
+        standby = self._driver.info.parameter_status("in_hot_standby") == "on"
+        return translate(error, self._server.where, committing=committing, standby=standby)
 
 
 def statements() -> Sequence[str]:
