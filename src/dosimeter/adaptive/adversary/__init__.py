@@ -5,6 +5,7 @@ is the value of a finite decision problem; it is computed here from both sides, 
 """
 
 from dosimeter.adaptive.adversary.against import cells_of, worst_delta_against
+from dosimeter.adaptive.adversary.families import Family, worst_delta_over
 from dosimeter.adaptive.adversary.menu import Menu, Offer
 from dosimeter.adaptive.adversary.replay import Replay, Turn, every_run, replay
 from dosimeter.adaptive.adversary.strategy import Strategy, best_crossing, best_strategy
@@ -19,6 +20,7 @@ from dosimeter.adaptive.adversary.values import (
 )
 
 __all__ = [
+    "Family",
     "Menu",
     "Offer",
     "Replay",
@@ -33,6 +35,7 @@ __all__ = [
     "worst_crossing",
     "worst_delta",
     "worst_delta_against",
+    "worst_delta_over",
     "worst_deltas",
     "worst_divergence",
     "worst_epsilon",
