@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from dosimeter.accounting import loss_for
+from dosimeter.accounting.losses import is_proven_loss
 from dosimeter.accounting.tables.allocated import plan_epsilon, with_hidden_steps
-from dosimeter.adaptive.filters import Admitted, RDPCurveFilter, RDPFilter
+from dosimeter.adaptive.filters import Admitted, PlanResidueFilter, RDPCurveFilter, RDPFilter, ResidueFilter
 from dosimeter.errors import NoGuaranteeError
 from dosimeter.events import (
     Composed,
@@ -158,3 +159,43 @@ def test_best_order_and_plan_agree() -> None:
     epsilon = rdp_to_approx(curve, target_delta="1e-6").epsilon
     exact = composed(RandomAllocation(1000, 1, Gaussian(2))).epsilon("1e-6")
     assert exact.upper < epsilon < 4 * exact.upper
+
+
+def gap(event: Event, level: Decimal, charge: Decimal) -> Decimal:
+    """By how much the event beside what is left of a Gaussian budget exceeds the budget, at most over some levels."""
+    before, after = Accountant(), composed(event)
+    before.append(Declared(GDP(level.sqrt()), "the budget"))
+    if level > charge:
+        after.append(Declared(GDP((level - charge).sqrt()), "what is left"))
+    levels = [Decimal(x) / 20 for x in (*range(16), *range(16, 60, 4))]
+    return max(after.delta(e).lower - before.delta(e).upper for e in levels)
+
+
+@pytest.mark.parametrize("event", [PASS, RandomAllocation(1000, 1, Gaussian(1)), RandomAllocation(10, 1, Gaussian(2))])
+def test_residue_accounts_charge_the_profile(event: RandomAllocation) -> None:
+    """Every row keeps the rule within the slack, asked of the first engine; nine tenths of the charge does not."""
+    rule = ResidueFilter(1, "1e-6")
+    loss: Any = loss_for(event, rule, relation="add_remove")
+    assert is_proven_loss(loss, event, rule, relation="add_remove")
+    known: Any = loss_for(event.event, rule)
+    for level, charged in zip(loss.levels, loss.charges, strict=True):
+        assert charged < known.charges[0] / 5
+        assert gap(event, level, charged) <= loss.deltas[0]
+    assert gap(event, loss.levels[-1], loss.charges[-1] * Decimal("0.9")) > loss.deltas[0]
+
+
+def test_a_list_for_more_steps_is_not_proven() -> None:
+    """The control: a cheaper list, of a pass with more steps or simply less, fails the audit's proof."""
+    rule = ResidueFilter(1, "1e-6")
+    loss: Any = loss_for(RandomAllocation(110, 1, Gaussian(2)), rule, relation="add_remove")
+    assert not is_proven_loss(loss, PASS, rule, relation="add_remove")
+    assert is_proven_loss(loss, RandomAllocation(120, 1, Gaussian(2)), rule, relation="add_remove")
+
+
+def test_a_pass_beside_a_plan() -> None:
+    """An account of a plan prices a pass from its reserve, hardly above a Gaussian of the same size."""
+    rule = PlanResidueFilter(((PoissonSampled("0.01", Gaussian(1)), 500),), "2", "1e-5", "1e-6", 100, reserve="0.05")
+    loss: Any = loss_for(PASS, rule, relation="add_remove")
+    assert max(loss.charges[:3]) < Decimal("0.003")
+    assert is_proven_loss(loss, PASS, rule, relation="add_remove")
+    assert isinstance(rule.admit(rule.start(), loss), Admitted)

@@ -22,14 +22,15 @@ def rho_of(law: Law) -> Decimal:
     """The rho of a law outside of its failures, rounded up.
 
     Guarantee: Gaussian and discrete Gaussian noise: sensitivity^2 / (2 sigma^2); Laplace noise: its own constant; a law
-    of bounded loss: epsilon tanh(epsilon/2); a sampled law or a mixture: that of what it samples or mixes, since Renyi
-    divergences are quasi-convex.
+    of bounded loss: epsilon tanh(epsilon/2); a sampled law, an allocated record or a mixture: that of what it samples,
+    hides or mixes, since Renyi divergences are quasi-convex.
 
     Raises:
         NoGuaranteeError: the law is none of these.
 
     Reference: Bun, Steinke 2016; Canonne, Kamath, Steinke 2020; van Erven, Harremoes 2014, Theorem 13.
     """
+    from dosimeter.pld.lattice.allocated import HeldLaw
     from dosimeter.pld.laws.discrete_gaussian import DiscreteGaussianLaw
     from dosimeter.pld.laws.laplace import LaplaceLaw
     from dosimeter.pld.laws.law import Direction
@@ -44,6 +45,8 @@ def rho_of(law: Law) -> Decimal:
         return laplace_zcdp(_within(law.epsilon))
     if isinstance(law, PoissonSampledLaw | FixedSizeSampledLaw):
         return rho_of(law.base)
+    if isinstance(law, HeldLaw):
+        return _within(law.mu_squared / 2)
     if isinstance(law, MixtureLaw):
         return max(rho_of(one) for one in law.laws)
     ends = [law.highest(direction) for direction in Direction]

@@ -92,11 +92,16 @@ def held(counts: Mapping[Law, int], log_delta: float, accuracy: float) -> dict[L
     cells = min(max(round(10 / math.sqrt(accuracy)), _FEWEST), _MOST)
     result: dict[Law, int] = {}
     for law, times in counts.items():
-        one = law
-        if isinstance(law, AllocatedGaussianLaw) and law.steps > 1:
-            one = HeldLaw(law.steps, law.mu_squared, log_tail, cells)
+        one = above(law, log_tail, cells)
         result[one] = result.get(one, 0) + times
     return result
+
+
+def above(law: Law, log_tail: float, cells: int) -> Law:
+    """A pair that dominates a law and has parts: the law itself, unless it is an allocated record."""
+    if isinstance(law, AllocatedGaussianLaw) and law.steps > 1:
+        return HeldLaw(law.steps, law.mu_squared, log_tail, cells)
+    return law
 
 
 def lowest(law: Law, direction: Direction) -> Law:
