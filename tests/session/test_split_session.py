@@ -119,6 +119,7 @@ def test_blocks_must_be_named(tmp_path: Path) -> None:
         lambda: session.ask(dm.count(), blocks=["2025-12"], epsilon="1"),
         lambda: session.ask(dm.count(), blocks="2026-01", epsilon="1"),
         session.balance,
+        lambda: session.marginals([["region"]], {"region": ["a", "b"]}, mu=1),
     ):
         with pytest.raises(InputError):
             attempt()

@@ -33,9 +33,13 @@ from dosimeter.session.answer import Answer
 from dosimeter.session.words import left_in_words, loss_in_words, reading
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     from dosimeter.ledger import AuditReport
     from dosimeter.ledger.request import Outcome
     from dosimeter.mechanisms.entropy import Entropy
+    from dosimeter.queries.query import Key
+    from dosimeter.session.marginals import MarginalsAnswer
     from dosimeter.sources.port import Source
 
 
@@ -164,6 +168,35 @@ class Session:
         with self._latency():
             return self._answer(planned, same if request is None else request)
 
+    def marginals(
+        self,
+        marginals: Sequence[Iterable[str]],
+        keys: Mapping[str, Iterable[Key]],
+        **options: Any,
+    ) -> MarginalsAnswer:
+        """Ask for several marginals at once: one charge, least total error, and answers that agree with each other.
+
+        Args:
+            marginals: lists of columns, as in ``[["sex"], ["sex", "age"]]``; the empty list is the total.
+            keys: the public values of every column that is named, in the order they are shown.
+            options: the price (mu, rho, or epsilon with delta); `weights` (one per marginal); `objective`, "sum" or
+                "max" of the variances; `where`; `known`, an earlier answer, whose pieces are not measured again;
+                `request`, to name it.
+
+        Raises:
+            InputError: columns or keys that do not fit, or nothing left to measure.
+            QueryRefused: it does not certainly fit into the account. Nothing was charged.
+        """
+        from dosimeter.session.marginals import ask_marginals
+
+        with self._latency():
+            return ask_marginals(self, marginals, keys, **options)
+
+    def request_name(self, digest: str) -> str:
+        """What the same question about the same rows is called, in any process."""
+        identity = DatasetIdentity(self.account.name, self._source.content_digest())
+        return self.ledger.request_name(identity, digest)
+
     def balance(self) -> Balance:
         """Where the account stands: spent, remaining, and what its odometers read."""
         return self.ledger.balance(self.account)
@@ -182,8 +215,7 @@ class Session:
 
     def _name(self, planned: Plan) -> str:
         """The same question at the same price of the same rows is the same request, in any process."""
-        identity = DatasetIdentity(self.account.name, self._source.content_digest())
-        return self.ledger.request_name(identity, planned.digest)
+        return self.request_name(planned.digest)
 
     def _answer(self, planned: Plan, request_id: str) -> Answer:
         from dosimeter.mechanisms.release import release
@@ -202,7 +234,7 @@ class Session:
         if isinstance(outcome, QuotaRefused):
             raise QuotaExceeded(f"{question}: {outcome.message()}", outcome)
         if isinstance(outcome, RefusedRequest):
-            raise QueryRefused(f"{question}: {outcome.refusal.message()}", outcome.refusal)
+            raise QueryRefused(f"{question}: {outcome.refusal.message()}", outcome.refusal, outcome.advice)
         replayed = isinstance(outcome, Replayed)
         if isinstance(outcome, Replayed):
             stored = outcome.answer

@@ -101,6 +101,13 @@ class SplitSession(Session):
         with self._latency():
             return self._answer_from(named, planned, same if request is None else request)
 
+    def marginals(self, *_: Any, **__: Any) -> Any:
+        """Not of data in blocks: ask for each marginal as a grouped count of the blocks."""
+        raise InputError(
+            "this data is split into blocks, and marginals are asked of whole data; ask for grouped counts of the "
+            "blocks, as in ask(count().by(...), blocks=[...])"
+        )
+
     def balance(self) -> Balance:
         """Blocks have balances of their own: see `blocks_statement`."""
         raise InputError("this data is split into blocks, and each has a balance of its own; see blocks_statement()")
@@ -136,8 +143,8 @@ class SplitSession(Session):
         if isinstance(outcome, QuotaRefused):
             raise QuotaExceeded(f"{question}: {outcome.message()}", outcome)
         if isinstance(outcome, RefusedBlocks):
-            refusal = next(iter(outcome.refusals.values())).refusal
-            raise QueryRefused(f"{question}: {outcome.message()}", refusal)
+            refused = next(iter(outcome.refusals.values()))
+            raise QueryRefused(f"{question}: {outcome.message()}", refused.refusal, refused.advice)
         replayed = isinstance(outcome, ReplayedBlocks)
         if isinstance(outcome, ReplayedBlocks):
             stored, loss, entry = outcome.answer, outcome.loss, outcome.entry

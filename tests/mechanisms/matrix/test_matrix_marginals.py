@@ -63,7 +63,7 @@ def test_the_price_is_the_worst_records(seed: int) -> None:
             centred = centred - centred.mean(axis=axis, keepdims=True)
         cost += float((centred**2).sum()) / float(std) ** 2
     assert float(plan.mu) ** 2 >= cost * (1 - 1e-12)
-    assert float(plan.mu) ** 2 == pytest.approx(cost, rel=1e-5)
+    assert float(plan.mu) ** 2 == pytest.approx(cost, rel=1e-4)
 
 
 def test_the_largest_variance_is_least_for_its_own_objective() -> None:

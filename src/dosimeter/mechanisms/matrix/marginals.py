@@ -17,12 +17,12 @@ functions" (2023).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import chain, combinations
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -44,7 +44,7 @@ MAX_ATTRIBUTES: Final = 200
 MAX_SETS: Final = 200_000
 MAX_WAYS: Final = 12
 OBJECTIVES: Final = ("sum", "max")
-MOST_RECORDS: Final = 10**7
+MOST_RECORDS: Final = 10**9
 _ROUNDS: Final = 3_000
 
 
@@ -119,7 +119,7 @@ class MarginalPlan:
         domain: the table's attributes.
         marginals: what is wanted.
         stds: residual -> standard deviation of its noise.
-        change: 1 if neighbours differ by one record added or removed, 2 if one record is replaced.
+        change: how many records come or go between neighbours; replacing one counts as two.
         least_error: a lower bound on the objective of any Gaussian mechanism at this price (floating point).
         most_records: a public bound on the number of records: sums of so many are exact enough for the lattice.
     """
@@ -192,6 +192,8 @@ def plan_marginals(
     weights: Sequence[Number] | None = None,
     objective: str = "sum",
     replace_one: bool = False,
+    records: int = 1,
+    known: Collection[Attributes] = (),
     most_records: int = MOST_RECORDS,
 ) -> MarginalPlan:
     """The noise of least error for a set of marginals at a price of mu.
@@ -207,6 +209,8 @@ def plan_marginals(
             weighted variance of a cell.
         replace_one: whether neighbours differ in the values of one record instead of its presence. It is charged as two
             records that change, an upper bound.
+        records: how many records one protected unit may contribute; the price is for all of them together.
+        known: residuals that have been measured already and need no more noise.
         most_records: a public bound on the number of records, 1 to 10^12.
 
     Raises:
@@ -226,16 +230,19 @@ def plan_marginals(
     given = [ONE] * len(wanted) if weights is None else [amount(w, "a weight") for w in weights]
     if len(given) != len(wanted):
         raise InputError(f"{len(given)} weights for {len(wanted)} different marginals; give one for each")
-    change = 2 if replace_one else 1
+    change = count(records, "records", largest=10**6) * (2 if replace_one else 1)
     spread = np.array([float(w) for w in given]) * (
         np.array([domain.cells(m) for m in wanted], dtype=float) if objective == "sum" else 1.0
     )
-    residuals = tuple(dict.fromkeys(chain.from_iterable(_subsets(m) for m in wanted)))
+    needed = dict.fromkeys(chain.from_iterable(_subsets(m) for m in wanted))
+    residuals = tuple(a for a in needed if a not in set(known))
+    if not residuals:
+        raise InputError("everything that these marginals need is known already; read them off, free")
     index = {a: i for i, a in enumerate(residuals)}
     shares = np.array([domain.share(a) for a in residuals]) * change**2
     rows, columns, entries = [], [], []
     for row, m in enumerate(wanted):
-        for a in _subsets(m):
+        for a in (a for a in _subsets(m) if a in index):
             rows.append(row)
             columns.append(index[a])
             entries.append(spread[row] * _weight(domain, a, m))
@@ -310,6 +317,47 @@ class Marginals:
         """The residuals known so far and the variance of their numbers."""
         return {a: variance for a, (_, variance) in self._known.items()}
 
+    def to_json(self) -> list[dict[str, Any]]:
+        """The noisy residuals as JSON, numbers as the shortest texts that read back to the same floats."""
+        return [
+            {"residual": list(a), "variance": repr(v), "values": [repr(x) for x in answer.ravel().tolist()]}
+            for a, (answer, v) in self._known.items()
+        ]
+
+    @classmethod
+    def from_json(cls, domain: Domain, data: object, entropy: Entropy | None = None) -> Marginals:
+        """Read noisy residuals back; raises InputError for anything that `to_json` does not write."""
+        found = cls(domain, entropy)
+        try:
+            for row in data:  # type: ignore[attr-defined]
+                a = domain.marginal(row["residual"])
+                values = np.array([float(x) for x in row["values"]])
+                variance = float(row["variance"])
+                if not (np.isfinite(values).all() and 0 < variance < math.inf) or list(a) != row["residual"]:
+                    raise InputError("a noisy residual holds a number that is not finite")
+                found._known[a] = values.reshape(tuple(domain.sizes[b] - 1 for b in a)), variance
+        except (TypeError, KeyError, ValueError, AttributeError):
+            raise InputError("noisy residuals are a list of residual, variance and values") from None
+        return found
+
+    def copy(self) -> Marginals:
+        """The same noisy residuals, to which others may be added without changing these."""
+        found = Marginals(self._domain, self._entropy)
+        found._known = dict(self._known)
+        return found
+
+    def add(self, other: Marginals) -> None:
+        """Take over another's noisy residuals; one that both have is averaged by precision."""
+        for a, (answer, variance) in other._known.items():
+            self._take(a, answer, variance)
+
+    def _take(self, residual: Attributes, answer: Array, variance: float) -> None:
+        if residual in self._known:
+            earlier, its = self._known[residual]
+            answer = (answer / variance + earlier / its) / (1 / variance + 1 / its)
+            variance = 1 / (1 / variance + 1 / its)
+        self._known[residual] = answer, variance
+
     def needs(self, marginal: Iterable[str]) -> tuple[Attributes, ...]:
         """The residuals that a marginal needs and that are not measured yet."""
         return tuple(a for a in _subsets(self._domain.marginal(marginal)) if a not in self._known)
@@ -333,14 +381,10 @@ class Marginals:
         shape = tuple(self._domain.sizes[a] for a in residual)
         if np.shape(table) != shape:
             raise InputError(f"the table of {show(residual)} has shape {shape}; got {np.shape(table)}")
-        coordinates = _along(np.asarray(table, dtype=np.float64), [_basis(k) for k in shape])
+        counts = np.clip(np.asarray(table, dtype=np.float64), 0.0, float(plan.most_records))
+        coordinates = _along(counts, [_basis(k) for k in shape])
         answer = plan.measurement(residual).release(coordinates.reshape(-1), self._entropy).reshape(coordinates.shape)
-        variance = float(plan.stds[residual]) ** 2
-        if residual in self._known:
-            earlier, its = self._known[residual]
-            answer = (answer / variance + earlier / its) / (1 / variance + 1 / its)
-            variance = 1 / (1 / variance + 1 / its)
-        self._known[residual] = answer, variance
+        self._take(residual, answer, float(plan.stds[residual]) ** 2)
 
     def answer(self, marginal: Iterable[str]) -> Array:
         """The marginal's counts from what has been measured: axes in the domain's order, post-processing.
