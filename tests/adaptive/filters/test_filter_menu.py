@@ -1,11 +1,14 @@
 """The menu filter: the largest budget of a declared menu, its certificate, and what is not on the menu."""
 
 import json
+import math
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dosimeter.accounting import loss_for
 from dosimeter.adaptive.adversary import Menu, Offer, worst_delta
@@ -25,6 +28,7 @@ from dosimeter.errors import InputError, NoGuaranteeError, NotionError
 from dosimeter.events import (
     Composed,
     Declared,
+    DeclaredPair,
     DiscreteGaussian,
     DiscreteLaplace,
     Event,
@@ -119,6 +123,72 @@ def test_costs_in_proportion_are_whole_and_fair() -> None:
     for hopeless in ([], [RandomizedResponse("0.001"), RandomizedResponse(1)]):
         with pytest.raises(InputError):
             proportional(hopeless)
+
+
+TABLE: list[tuple[str, int, tuple[int, ...], dict[str, str]]] = [
+    ("0.1", 100, (1,), {"1e-3": "3.11555946", "1e-5": "4.30679137", "1e-7": "5.19216326"}),
+    ("0.1", 100, (1, 2, 3, 4, 5, 10), {"1e-3": "3.17793884", "1e-5": "4.34550690", "1e-7": "5.23737565"}),
+    ("0.1", 100, (2, 5), {"1e-3": "2.99525099", "1e-5": "4.08228518", "1e-7": "4.62597543"}),
+    ("0.1", 25, (1, 2, 3, 5), {"1e-3": "1.34241118", "1e-5": "1.87872578", "1e-7": "2.26480614"}),
+    ("0.05", 400, (1, 2, 4, 10, 20), {"1e-3": "3.18529134", "1e-5": "4.39404730", "1e-7": "5.34456184"}),
+]
+
+
+@pytest.mark.parametrize(("step", "units", "sizes", "known"), TABLE, ids=[str(row[:3]) for row in TABLE])
+def test_known_worst_cases_are_where_budgets_change(
+    step: str, units: int, sizes: tuple[int, ...], known: dict[str, str]
+) -> None:
+    """At an epsilon just above the known worst case of a menu its filter has those units, just below it fewer."""
+    menu = Menu.responses(step, sizes)
+    for delta, epsilon in known.items():
+        assert MenuFilter(D(epsilon) + D("1e-7"), delta, menu).units >= units
+        below = MenuFilter(D(epsilon) - D("1e-7"), delta, menu)
+        assert below.units < units
+        with pytest.raises(InputError, match="worst case"):
+            MenuFilter(below.epsilon, delta, menu, units)
+
+
+def _best_play(pairs: list[Any], costs: list[int], units: int, odds: float) -> float:
+    """The largest delta by trying every strategy: all choices after all histories, without any lattice."""
+
+    def value(left: int, p: float, q: float) -> float:
+        stopped = max(0.0, p - odds * q)
+        played = (
+            sum(value(left - cost, p * float(x), q * float(y)) for x, y in zip(*pair, strict=True))
+            for pair, cost in zip(pairs, costs, strict=True)
+            if cost <= left
+        )
+        return max([stopped, *played])
+
+    return value(units, 1.0, 1.0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_no_strategy_whatever_passes_the_value(data: st.DataObject) -> None:
+    """Random pairs, lopsided and failing ones, at random costs: every strategy tried, in both directions."""
+    pairs, costs = [], []
+    for _ in range(data.draw(st.integers(1, 3))):
+        weights = data.draw(
+            st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), min_size=2, max_size=3).filter(
+                lambda found: sum(a for a, _ in found) > 0 and len({F(a, b) for a, b in found}) > 1
+            )
+        )
+        columns = list(zip(*weights, strict=True))
+        both = [tuple(F(w, sum(column)) for w in column) for column in columns]
+        pairs.append(both if data.draw(st.booleans()) else both[::-1])
+        costs.append(data.draw(st.integers(1, 3)))
+    units = data.draw(st.integers(1, 5))
+    epsilon = data.draw(st.sampled_from([0.0, 0.3, 1.0, 2.0]))
+    offers = {(DeclaredPair(*pair, "a test")): cost for pair, cost in zip(pairs, costs, strict=True)}
+    menu = Menu(tuple(Offer(event, cost) for event, cost in offers.items()), F(1, 100))
+    asked = [(event.with_record, event.without_record) for event in offers]
+    reached = max(
+        _best_play([pair[::way] for pair in asked], list(offers.values()), units, math.exp(epsilon)) for way in (1, -1)
+    )
+    value = MenuFilter(epsilon, "0.9999", menu, units, "0.9999", trusted=True).delta_at(epsilon)
+    assert float(value) >= reached * (1 - 1e-12)
+    assert float(value) <= reached * 1.1 + 1e-3
 
 
 # --- what is not on the menu

@@ -334,8 +334,8 @@ def window_of(menu: Menu, offers: Sequence[tuple[int, Points]], budget: int, tar
 
     from dosimeter.adaptive.adversary.induction import Window
 
-    low = min(0, *(budget // cost * points.first for cost, points in offers))
-    high = max(0, *(budget // cost * points.last for cost, points in offers))
+    low = min(0, *(budget * points.first // cost for cost, points in offers))  # no mixture of entries goes further
+    high = max(0, *(budget * points.last // cost for cost, points in offers))
     step, variance, drift = float(menu.step), 0.0, 0.0
     for cost, points in offers:
         at = step * np.arange(points.first, points.last + 1)
