@@ -59,6 +59,10 @@ class Account:
         """The sum of the charges of an epoch that stand."""
         return sum(amount for at, amount, _ in self.standing.values() if at == epoch)
 
+    def voided(self, request: str) -> int:
+        """How often a charge of the request was given back."""
+        return sum(record.kind == "voided" and record.request_id == request for record in self.seen)
+
     def charge_of(self, request: str) -> int | None:
         """The record of the request's charge that stands."""
         return next((seq for seq, (_, _, name) in self.standing.items() if name == request), None)

@@ -229,6 +229,24 @@ class Client:
             need(not any(charged), "refused requests change nothing", f"{name} was refused and charged")
         if isinstance(outcome, ReservedTogether):
             need(all(charged), "no answer without a charge", f"{name} is reserved on a part of its accounts")
+            held = [one for one in outcome.outcomes if isinstance(one, Reserved)]
+            if len(held) == len(accounts) and self.world.chance.random() < 0.3:
+                self._void_together(name, held)
+
+    def _void_together(self, name: str, held: list[Reserved]) -> None:
+        """Give both charges back, or neither; somebody else may have taken one of them over meanwhile."""
+        try:
+            self.ledger.void_all(held, reason="gave up before touching rows", by="a client")
+        except LedgerUnavailable:
+            raise
+        except LedgerError as error:
+            self.note(f"{name}: may not be voided ({error})")
+            return
+        finally:
+            self.world.checkers.look()
+            voids = [account.voided(name) for account in self.world.checkers.accounts.values()]
+            need(len(set(voids)) == 1, "refused requests change nothing", f"{name} was given back on a part")
+        self.world.counts["voided together"] += 1
 
     # -- mischief ----------------------------------------------------------------------------------------------------
 
