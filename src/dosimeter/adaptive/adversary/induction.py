@@ -147,8 +147,8 @@ def solve(
         weights = game.weights(b)
         stopping = game.weighted(own, weights, b)
         if picked is not None and choices is not None:
-            stay = best <= stopping * (1 + 64 * UNIT)
-            choices[b] = picked[slot]
+            stay = (best <= stopping * (1 + 64 * UNIT)) & (own >= game.floor[b])
+            choices[b] = np.where(picked[slot] == STOP, game.surest[b], picked[slot])
             choices[b][(stay | (own >= 1.0)) if absorbing else stay] = STOP
             picked[slot] = STOP
         np.maximum(best, stopping, out=best)
@@ -241,13 +241,14 @@ class _Game:
         return float((infinite + total * self.floor[b]) * (1 + self.sign * 8 * UNIT))
 
     def _floors(self, budget: int) -> Reals:
-        """The largest probability of an infinite loss, for every number of units."""
-        self.floor = np.zeros(budget + 1)
+        """The largest probability of an infinite loss, for every number of units; `surest` says by which entry."""
+        self.floor, self.surest = np.zeros(budget + 1), np.full(budget + 1, STOP, dtype=np.int8)
         if any(infinite for infinite, _ in self.infinite):
             for b in range(budget + 1):
                 self.floor[b] = min(1.0, self.floor[b])
                 for i, target in self.moves.into(b):
-                    self.floor[target] = max(self.floor[target], self._chance(i, b))
+                    if (chance := self._chance(i, b)) > self.floor[target]:
+                        self.floor[target], self.surest[target] = chance, i
         return self.floor
 
     def _padded(self, values: Reals, weights: Reals, b: int) -> Reals:
