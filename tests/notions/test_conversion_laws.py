@@ -108,6 +108,20 @@ def test_the_exact_renyi_conversion_is_attained(order: str, p1: str, q1: str) ->
     assert Decimal("0.99") < best <= 1 + Decimal("1e-20")
 
 
+@pytest.mark.parametrize("order", ["1.0000001", "1.3", "2", "9169.25", "1e6"])
+@pytest.mark.parametrize(("tau", "delta"), [("9.5e-275", "1.2e-150"), ("1e-240", "3e-130"), ("1e-160", "1e-85")])
+def test_the_exact_renyi_conversion_of_a_tiny_bound_is_its_chi_squared_limit(order: str, tau: str, delta: str) -> None:
+    """Where all losses are tiny D_a is a/2 chi^2, so epsilon is tau / (2 a delta), far below the explicit formula.
+
+    A search that halves epsilon, or walks to the worst pair by steps of one, gives up and returns the explicit one.
+    """
+    bound = RDP((order,), (tau,))
+    found = c.rdp_to_approx_exact(bound, target_delta=delta).epsilon
+    limit = Decimal(tau) / (2 * Decimal(order) * Decimal(delta))
+    assert limit * (1 - Decimal("1e-3")) < found < limit * (1 + Decimal("1e-3"))
+    assert c.rdp_to_approx(bound, target_delta=delta).epsilon > 10**60 * found
+
+
 @given(magnitudes(-3, 1), magnitudes(-15, -1), orders)
 @settings(max_examples=40, deadline=None)
 def test_a_sharper_conversion_is_never_worse(mu: Decimal, delta: Decimal, order: Decimal) -> None:

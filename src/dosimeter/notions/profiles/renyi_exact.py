@@ -109,12 +109,15 @@ def renyi_epsilon_exact(order: Number, renyi_epsilon: Number, delta: Number, fai
         a, t = ball(order), ball(tau)
         state: dict[str, Ball] = {}
 
-        def excess(epsilon: Ball) -> tuple[Ball, Ball]:
+        def excess(size: Ball) -> tuple[Ball, Ball]:
+            """At epsilon = e^size: the answer may be 1e-80 of the explicit one, too far for halves of epsilon."""
+            epsilon = size.exp()
             point = _best_point(a, epsilon, ball(target), state.get("v"))
             state["v"] = point.v
-            return point.log_ratio(a, t), point.slope_in_epsilon() / point.tau(a)
+            return point.log_ratio(a, t), epsilon * point.slope_in_epsilon() / point.tau(a)
 
-        guess = root(excess, ball(loose), ball(0), ball(loose), rising=True)
+        top = ball(loose).log()
+        guess = root(excess, top, ball(SMALLEST).log(), top, rising=True).exp()
     return _certified(lambda epsilon: _forces(order, tau, epsilon, target), guess, loose)
 
 
@@ -234,5 +237,7 @@ def _best_point(a: Ball, epsilon: Ball, delta: Ball, start: Ball | None = None) 
         return value, slope
 
     zero = 0 * a
+    if epsilon > 0 and a * epsilon < 1:  # small losses: p is near delta / epsilon, which no step from afar would reach
+        start = (delta.log() - epsilon.log()).min(zero)
     v = root(balance, start if start is not None else zero, zero - _RANGE, zero + _RANGE, rising=True)
     return _at(a, epsilon, delta, v)[0]
