@@ -7,12 +7,16 @@ from typing import Any
 import pytest
 from tests.ledger.ledger_world import RELATION, DatasetIdentity, open_account
 
+from dosimeter.accounting import loss_for
 from dosimeter.adaptive.adversary import Menu, Offer
-from dosimeter.adaptive.filters import MenuFilter, filter_from_json
+from dosimeter.adaptive.filters import Admitted, MenuFilter, PureFilter, filter_from_json
+from dosimeter.adaptive.odometers.menu import MenuOdometer, MenuRecord
+from dosimeter.adaptive.odometers.reading import STOPPED_RUN
 from dosimeter.errors import InputError, NoGuaranteeError
 from dosimeter.events import DiscreteGaussian, Event, Gaussian, Laplace
 from dosimeter.ledger import Ledger, RefusedRequest, Request, Reserved, pricing
 from dosimeter.notions import MenuPrice
+from dosimeter.session.defaults import odometers_for
 from dosimeter.stores import MemoryStore
 
 MENU = Menu((Offer(Gaussian(50), 1), Offer(Laplace(20), 6)))
@@ -96,6 +100,36 @@ def test_units_that_an_event_does_not_cost_are_found(monkeypatch: pytest.MonkeyP
         assert isinstance(book.reserve(account, request("q", Laplace(20))), Reserved)
     pricing._charge.cache_clear()
     assert "below the price" in book.audit(account).message()
+
+
+def test_a_computed_odometer_of_the_same_menu_reads_the_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It counts the same units; one of another menu, or of fewer units, is refused and found by the audit."""
+    rule = MenuFilter.of("1", "1e-6", [Gaussian(30)])
+    own = MenuOdometer.computed(delta="1e-6", menu=rule.menu, budget=rule.units)
+    book = Ledger(MemoryStore())
+    account = open_account(book, filter=rule, odometers=(own,))
+    for number in range(3):
+        assert isinstance(book.reserve(account, request(f"q{number}", Gaussian(60))), Reserved)
+    (reading,) = book.balance(account).readings
+    assert (reading.bound, reading.semantics) == (own.bound(MenuRecord(3)), STOPPED_RUN)
+    (mixture,) = odometers_for(rule)
+    full = rule.admit(rule.start(), loss_for(Gaussian(30), rule), rule.units)
+    assert isinstance(full, Admitted)
+    assert own.bound(full.state) < mixture.bound(full.state)
+    assert book.audit(account).ok
+    other = Menu((Offer(Gaussian(20), 1),), rule.menu.step)
+    for wrong in (
+        MenuOdometer.computed(delta="1e-6", menu=other, budget=rule.units),
+        MenuOdometer.computed(delta="1e-6", menu=rule.menu, budget=rule.units - 1),
+    ):
+        for refusing in (rule, PureFilter("1")):
+            with pytest.raises(InputError):
+                open_account(Ledger(MemoryStore()), filter=refusing, odometers=(wrong,))
+        book = Ledger(MemoryStore())
+        with monkeypatch.context() as door:
+            door.setattr(pricing, "require_reads", lambda odometer, rule: None)
+            account = open_account(book, filter=rule, odometers=(wrong,))
+        assert not book.audit(account).ok
 
 
 def test_two_accounts_with_the_same_menu_do_not_mix() -> None:

@@ -218,6 +218,8 @@ class _Fold:
         account = account_from_json(self.account_id, 1, record.recorded_at, body)
         for promise in (account.filter, *account.odometers):
             pricing.verify(promise)
+        for odometer in account.odometers:
+            pricing.require_reads(odometer, account.filter)
         self.account = account
         self.names, self.contents = {body["name"]}, {body["content"]}
         self._restart(body)

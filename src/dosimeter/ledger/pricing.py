@@ -60,6 +60,18 @@ def verify(rule: Any) -> None:
         check()
 
 
+def require_reads(odometer: Any, rule: Filter[Any]) -> None:
+    """Check that an odometer can read the states of a filter, and means by them what the filter does.
+
+    Raises:
+        InputError: it cannot.
+    """
+    check = getattr(odometer, "require_reads", None)
+    if check is not None:
+        check(rule)
+    odometer.bound(rule.start())
+
+
 def read_filter(data: object) -> Filter[Any]:
     """The filter that wrote this JSON."""
     from dosimeter.adaptive.filters import filter_from_json

@@ -42,7 +42,7 @@ def wanted(
     agreed = agreement(unit, NeighbouringRelation.read(relation), _stored_form(rule), tuple(odometers))
     for data in agreed["odometers"]:
         stored = pricing.read_odometer(data)
-        stored.bound(rule.start())  # refuses one that cannot read this filter's states
+        pricing.require_reads(stored, rule)
         pricing.verify(stored)
     facts, _ = texts.plain(terms if terms is not None else {}, "terms", largest=texts.MAX_TERMS)
     if not isinstance(facts, dict):

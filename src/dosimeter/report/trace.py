@@ -79,6 +79,8 @@ def _name(odometer: Any) -> str:
 def _capacity(account: Account) -> Decimal:
     """The intrinsic time at which the filter is exhausted, where it has one."""
     caps = account.filter.budget()
+    if (whole := getattr(account.filter, "whole_time", None)) is not None:  # of a plan, or a menu
+        return Decimal(whole)
     if "rho" in caps:
         return 2 * Decimal(caps["rho"])
     for name in ("mu_squared", "intrinsic_time", "sum_of_squares"):

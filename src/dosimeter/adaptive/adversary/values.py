@@ -86,7 +86,7 @@ def effort(menu: Menu, budget: int, epsilon: Number) -> tuple[float, float]:
         longest = max(longest, length)
         for cost, points in offers:
             filled = sum(1 for mass in points.masses if mass)
-            each = 4 * filled if filled <= FEW else 20 * math.log2(2 * length + len(points.masses))
+            each = 4 * filled if filled <= FEW else 4 * math.log2(2 * length + len(points.masses))
             work += max(0, units - cost) * (length * (each + 10) + _OVERHEAD)
     return work, 8.0 * longest * (min(units, max(menu.costs)) + 2)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import InitVar, dataclass
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Final, final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, cast, final
 
 from dosimeter.adaptive.odometers.computed import require_certified, tightest_scale
 from dosimeter.adaptive.odometers.jsonform import configuration_to_json
@@ -158,20 +158,34 @@ class MenuOdometer:
         require_event(event)
         return MenuRecord(state.units + self._cost(event))
 
+    def require_reads(self, rule: Any) -> None:
+        """Check that the states of a filter count the units of this very menu.
+
+        Raises:
+            InputError: it is no menu filter, has another menu, or a larger budget.
+        """
+        from dosimeter.adaptive.filters.menu import MenuFilter
+
+        if not isinstance(rule, MenuFilter) or rule.menu != self.menu or rule.units > self.budget:
+            raise InputError(
+                f"this odometer was computed for another menu than that of this {rule.kind!r} filter, or for fewer "
+                "units; compute one with MenuOdometer.computed(menu=filter.menu, budget=filter.units, ...)"
+            )
+
     def bound(self, state: Any) -> Decimal:
-        """The reading of a record, rounded up.
+        """The reading of a record, or of a state of a menu filter that `require_reads` accepts; rounded up.
 
         Raises:
             NoGuaranteeError: the record is beyond the budget.
         """
-        _own(state)
-        if state.units > self.budget:
+        units = _units(state)
+        if units > self.budget:
             raise NoGuaranteeError(
-                f"the rounds so far took {state.units} units, beyond this odometer's budget of {self.budget}, which is "
+                f"the rounds so far took {units} units, beyond this odometer's budget of {self.budget}, which is "
                 "fixed before the interaction"
             )
         own = Shape(self.shape, self.parameter, self.delta)
-        return own.reading(_time(self.horizon, self.budget, state.units), self.scale)
+        return own.reading(_time(self.horizon, self.budget, units), self.scale)
 
     def read(self, state: Any) -> StoppedRunBound:
         """The reading with its meaning."""
@@ -235,6 +249,15 @@ def _own(state: object) -> None:
         raise InputError(
             f"a {type(state).__name__} is not a record of a menu's entries; fold the events with `start` and `record`"
         )
+
+
+def _units(state: object) -> int:
+    from dosimeter.adaptive.filters.menu import MenuState
+
+    if isinstance(state, MenuState):
+        return int(state.units)
+    _own(state)
+    return cast("MenuRecord", state).units
 
 
 __all__ = ["MenuOdometer", "MenuRecord"]
