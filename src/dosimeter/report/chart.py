@@ -46,12 +46,16 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A curve through points; `dashed` for what is no guarantee, `quiet` for one of many, thin and without a name."""
+    """A curve through points; `dashed` for what is no guarantee, `quiet` for one of many, thin and without a name.
+
+    `errors`, one per point where there are any, are drawn as bars of that length up and down.
+    """
 
     name: str
     points: Sequence[tuple[float, float]]
     dashed: bool = False
     quiet: bool = False
+    errors: Sequence[float] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +150,20 @@ def _line(chart: Chart, i: int, line: Line) -> Iterator[str]:
     stroke = f'class="curve{dash}" style="stroke:var(--c{i % 8})"'
     places = [place(chart, *point) for point in line.points]
     yield f'<path {stroke} d="M{" L".join(f"{x} {y}" for x, y in places)}"/>'
+    for (x, low), (_, high) in error_bars(chart, line):
+        thin = f"stroke:var(--c{i % 8});stroke-width:1"
+        yield f'<line class="curve" style="{thin}" x1="{x}" y1="{low}" x2="{x}" y2="{high}"/>'
     y = TOP + 12 + 18 * i
     yield f'<line {stroke} x1="{chart.legend}" y1="{y}" x2="{chart.legend + 24}" y2="{y}"/>'
     yield f'<text x="{chart.legend + 30}" y="{y + 4}">{escape(line.name)}</text>'
+
+
+def error_bars(chart: Chart, line: Line) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
+    """Both ends of every error bar, within the frame."""
+    if line.errors:
+        for (x, y), error in zip(line.points, line.errors, strict=True):
+            if error > 0:
+                yield place(chart, x, max(y - error, chart.y.low)), place(chart, x, min(y + error, chart.y.high))
 
 
 def named(chart: Chart) -> list[Line]:

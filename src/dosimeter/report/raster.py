@@ -123,6 +123,8 @@ def _chart(pen: _Pen, chart: c.Chart) -> None:
     for i, line in enumerate(c.named(chart)):
         colour, dash = f"c{i % 8}", (3.0, 4.0) if line.dashed else None
         pen.line([c.place(chart, *point) for point in line.points], colour, 2, dash)
+        for ends in c.error_bars(chart, line):
+            pen.line(list(ends), colour, 1)
         y = c.TOP + 12 + 18 * i
         pen.line([(chart.legend, y), (chart.legend + 24, y)], colour, 2, dash)
         pen.text(chart.legend + 30, y + 4, line.name)

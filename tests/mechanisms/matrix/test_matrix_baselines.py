@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from tests.vectors import vectors
 
+from dosimeter.composition import advanced_kov
 from dosimeter.errors import InputError, NoGuaranteeError
 from dosimeter.mechanisms import SystemEntropy
 from dosimeter.mechanisms.matrix import (
@@ -29,6 +30,8 @@ from dosimeter.mechanisms.matrix import (
     mvg_precision,
     mvg_zeta,
 )
+from dosimeter.notions import GDP, ApproxDP
+from dosimeter.notions.convert import gdp_to_approx, gdp_to_rdp, rdp_to_approx_simple
 
 
 def _array(rows: Any) -> Any:
@@ -192,3 +195,14 @@ def test_rounds_share_the_budget_by_squares() -> None:
     many = analytic_gaussian((2,), l2_sensitivity=1, epsilon=1, delta="1e-5", rounds=100)
     assert many.mu.upper**2 * 100 <= one.mu.upper**2 * (1 + Decimal("1e-20"))
     assert float(many.mu.upper) == pytest.approx(float(one.mu.upper) / 10, rel=1e-14)
+
+
+def test_accountants_of_many_releases_in_their_order() -> None:
+    """A hundred IMGM releases: exact, moments accountant, strong composition; each is above the one before it."""
+    delta, each = "1e-5", imgm(np.eye(2), np.eye(3), l2_sensitivity=1, epsilon="0.1", delta="1e-8")
+    rounds, mu = 100, each.mu.upper
+    exact = gdp_to_approx(GDP(mu * 10), target_delta=delta).epsilon
+    orders = [Decimal(n) / 4 for n in range(5, 2000)]
+    moments = rdp_to_approx_simple(gdp_to_rdp(GDP(mu * 10), orders=orders), target_delta=delta).epsilon
+    strong = advanced_kov([(ApproxDP(Decimal("0.1"), Decimal("1e-8")), rounds)], "9e-6").epsilon  # and 1e-6 declared
+    assert exact < moments < strong

@@ -16,6 +16,7 @@ from dosimeter.errors import InputError
 from dosimeter.mechanisms.entropy import SeededTestEntropy
 from dosimeter.mechanisms.matrix import (
     ColumnCharges,
+    OneStepStream,
     Stream,
     StreamStrategy,
     banded_inverse_strategy,
@@ -165,6 +166,33 @@ def test_stopping_early_costs_what_ran() -> None:
     eight = float(sensitivity_squared(square_root_strategy(8))) / 4
     assert float(stream.charges.worst) == pytest.approx(eight, rel=1e-6)
     assert float(stream_mu(strategy, std=2)) ** 2 > float(stream.charges.worst)
+
+
+def test_one_step_of_correlation_keeps_two_vectors() -> None:
+    """Its noise is z_t - lambda z_(t-1), its charge the first column's norm, at every stopping time."""
+    source, strategy = SeededTestEntropy(8), one_step_strategy(6, "0.5")
+    answers = []
+    for _ in range(400):
+        stream = OneStepStream(20, "0.5", std=2, clip_norm=1, max_steps=6, entropy=source, entry_bound=10)
+        spent = Fraction(0)
+        steps = []
+        for t in range(6):
+            spent += Fraction(stream.event().l2_sensitivity) ** 2
+            steps.append(stream.step(np.full(20, float(t))) - t)
+            column = float((strategy.matrix[: t + 1, 0] ** 2).sum()) / 4
+            assert column <= float(stream.worst) <= column * (1 + 1e-5)
+        assert spent <= Fraction(stream.worst) + Fraction(1, 10**40)
+        answers.append(steps)
+    noise = np.array(answers)
+    covariance = np.einsum("nsw,ntw->st", noise, noise) / (400 * 20)
+    inverse = strategy.noising_matrix
+    assert np.abs(covariance - 4 * inverse @ inverse.T).max() < 0.3
+    assert covariance[2, 1] == pytest.approx(-0.5 * 4, abs=0.3)  # control: independent noise would have 0 here
+    with pytest.raises(InputError, match="over"):
+        stream.step(np.zeros(20))
+    for bad in ({"correlation": 1}, {"correlation": -1}, {"std": 0}, {"clip_norm": -1}, {"max_steps": 0}, {"width": 0}):
+        with pytest.raises(InputError):
+            OneStepStream(**{"width": 2, "correlation": 0, "std": 1, "clip_norm": 1, "max_steps": 2, **bad})
 
 
 def test_totals_and_windows_are_the_streams_own() -> None:

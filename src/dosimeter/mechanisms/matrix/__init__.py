@@ -25,6 +25,7 @@ from dosimeter.mechanisms.matrix.covariance import (
 from dosimeter.mechanisms.matrix.gaussian import GaussianMechanism
 from dosimeter.mechanisms.matrix.marginals import Domain, MarginalPlan, Marginals, plan_marginals
 from dosimeter.mechanisms.matrix.normal import rounded_normals
+from dosimeter.mechanisms.matrix.one_step import OneStepStream
 from dosimeter.mechanisms.matrix.participation import sensitivity_squared, stream_mu, toeplitz_sensitivity_squared
 from dosimeter.mechanisms.matrix.release import MatrixRelease
 from dosimeter.mechanisms.matrix.sensitivity import (
@@ -79,6 +80,7 @@ __all__ = [
     "MarginalPlan",
     "Marginals",
     "MatrixRelease",
+    "OneStepStream",
     "SensitivitySet",
     "Strategy",
     "StrategyColumns",

@@ -157,7 +157,7 @@ class Stream:
         after, _ = self.quote(row, std)
         coefficients = self._read_row(row)
         release = MatrixRelease(self._mechanism(amount(std, "std", round_up=False)), self._bound)
-        arrived = _numbers(value, self._width)
+        arrived = numbers(value, self._width)
         total = np.zeros(self._width)
         for c, earlier in zip(coefficients.tolist(), [*self._inputs, arrived], strict=True):
             if c:  # a step that the row does not read cannot change one bit of the sum
@@ -214,7 +214,8 @@ class Stream:
         return coefficients
 
 
-def _numbers(value: object, width: int) -> Array:
+def numbers(value: object, width: int) -> Array:
+    """One step's numbers; what is not a number counts as 0, so that no row decides whether a release succeeds."""
     try:
         array = np.asarray(value, dtype=np.float64).reshape(-1)
     except Exception:  # whatever a foreign object raises may quote what it holds

@@ -47,7 +47,7 @@ SEEDS: Final = 5
 MOST_SEEDS: Final = 100
 PAPER_RATE: Final = "0.01"  # the share of records in a batch that the paper's convention divides by
 UNPERTURBED: Final = "unperturbed"
-REPLICA: Final = f"aGM at epsilon/{PAPER_RATE}: the paper's convention, NOT private at this epsilon"
+REPLICA: Final = f"the paper's epsilon/{PAPER_RATE}: NOT private"
 FEATURES: Final[dict[str, Callable[[Any, int], Any]]] = {
     "projection": extract.projection,
     "scattering": extract.scattering,
@@ -177,9 +177,11 @@ def figure(data: Labelled, features: str, cells: list[Cell]) -> Reproduced:
     names = list(dict.fromkeys(c.mechanism for c in cells))
     lines = []
     for name in names:
-        points = [(float(c.epsilon), 100 * c.mean) for c in cells if c.mechanism == name and c.accuracies]
+        of_it = [c for c in cells if c.mechanism == name and c.accuracies]
+        points = [(float(c.epsilon), 100 * c.mean) for c in of_it]
         if points:
-            lines.append(Line(name, points, dashed=name in (UNPERTURBED, REPLICA)))
+            dashed = name in (UNPERTURBED, REPLICA)
+            lines.append(Line(name, points, dashed=dashed, errors=[100 * c.error for c in of_it]))
     by = {(c.epsilon, c.mechanism): c for c in cells}
     numbers = {
         f"epsilon {c.epsilon}: {c.mechanism}": _words(c)
