@@ -9,6 +9,7 @@ stored, and no generator has to be rewound to make it again.
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,7 +67,7 @@ class OneStepStream:
         if not 0 <= share < 1:
             raise InputError(f"correlation={correlation} must lie in [0, 1)")
         self._share = float(share)
-        self._decay = fraction_up(share)
+        self._decay = Fraction(self._share)  # the float is what the recursion uses
         self._steps = count(max_steps, "max_steps", largest=MAX_STEPS)
         noise = IidNoise(amount(std, "std", round_up=False), (self._width, 1))
         clip = amount(clip_norm, "clip_norm")
@@ -93,7 +94,7 @@ class OneStepStream:
     def event(self) -> Gaussian:
         """What the next step is charged; charge it first."""
         ideal = self._release.mechanism.mu.upper
-        shrunk = multiply_up(ideal, fraction_up(to_fraction(self._decay, "decay") ** min(self._taken, 400)))
+        shrunk = multiply_up(ideal, fraction_up(self._decay ** min(self._taken, 400)))
         return Gaussian(ONE, add_up(shrunk, subtract_up(self._release.mu, ideal)))
 
     def step(self, value: object) -> Array:

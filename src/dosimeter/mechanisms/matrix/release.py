@@ -45,8 +45,9 @@ class MatrixRelease:
 
     Args:
         mechanism: the noise and the sensitivity set.
-        entry_bound: a public bound on the size of every entry of the value. Entries beyond it are clipped, which never
-            enlarges a difference's norm; for a finite set of differences it is part of what the caller vouches for.
+        entry_bound: a public bound on the size of every entry of the value. Entries beyond it are clipped. That never
+            enlarges a difference in a ball, nor any difference under independent noise; for the other sets it is part
+            of what the caller vouches for, as the set itself is.
         fraction_bits: m: the lattice has 2^m steps to one standard deviation of the whitened noise, 10 to 50. When left
             out, 40, or as many as whole numbers of 64 bits have room for.
         value_error: how far an entry that is handed in may be from the exact value that the sensitivity speaks of,

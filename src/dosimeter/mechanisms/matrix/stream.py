@@ -34,7 +34,7 @@ from dosimeter.exact import (
     subtract_up,
 )
 from dosimeter.mechanisms.entropy import Entropy
-from dosimeter.mechanisms.matrix.arrays import decimal_up, read_array
+from dosimeter.mechanisms.matrix.arrays import decimal_up, off, read_array, read_float
 from dosimeter.mechanisms.matrix.covariance import IidNoise
 from dosimeter.mechanisms.matrix.gaussian import GaussianMechanism
 from dosimeter.mechanisms.matrix.release import MatrixRelease
@@ -85,7 +85,7 @@ class Stream:
     Args:
         width: how many numbers arrive in each step.
         clip_norm: the largest norm of one record's contribution to one step; vouched for by the caller.
-        entry_bound: a public bound on the size of the numbers that are measured (weighted sums of steps).
+        entry_bound: a public bound on the numbers of one step; numbers beyond it are clipped.
         max_steps: the stream refuses to go on after so many: no row is ever used twice.
 
     Raises:
@@ -101,14 +101,13 @@ class Stream:
     ) -> None:
         self._width = count(width, "width", largest=MAX_WIDTH)
         self._clip = amount(clip_norm, "clip_norm")
-        self._bound = entry_bound
+        self._bound = read_float(entry_bound, "entry_bound")
         self._steps = count(max_steps, "max_steps", largest=MAX_STEPS)
         self._entropy = entropy
         self._inputs: list[Array] = []
         self._rows: list[Array] = []
         self._measured: list[Array] = []
         self._charges = ColumnCharges()
-        MatrixRelease(self._mechanism(ONE), entry_bound)  # refuses a bound that no lattice fits
 
     @property
     def charges(self) -> ColumnCharges:
@@ -131,7 +130,7 @@ class Stream:
             InputError: another number of coefficients, or the stream is over.
         """
         coefficients = self._read_row(row)
-        release = MatrixRelease(self._mechanism(amount(std, "std", round_up=False)), self._bound)
+        release = self._release(coefficients, std)
         rounding = subtract_up(release.mu, release.mechanism.mu.upper)
         one = divide_up(self._clip, amount(std, "std", round_up=False))
         moves = [add_up(multiply_up(one, decimal_up(abs(c))), rounding) if c else ZERO for c in coefficients.tolist()]
@@ -156,8 +155,8 @@ class Stream:
         """
         after, _ = self.quote(row, std)
         coefficients = self._read_row(row)
-        release = MatrixRelease(self._mechanism(amount(std, "std", round_up=False)), self._bound)
-        arrived = numbers(value, self._width)
+        release = self._release(coefficients, std)
+        arrived = np.clip(numbers(value, self._width), -self._bound, self._bound)
         total = np.zeros(self._width)
         for c, earlier in zip(coefficients.tolist(), [*self._inputs, arrived], strict=True):
             if c:  # a step that the row does not read cannot change one bit of the sum
@@ -199,8 +198,12 @@ class Stream:
         late[size:] -= totals[:-size] if size < len(totals) else 0
         return late
 
-    def _mechanism(self, std: Decimal) -> GaussianMechanism:
-        return GaussianMechanism(IidNoise(std, (self._width, 1)), FrobeniusBall(self._clip))
+    def _release(self, coefficients: Array, std: Number) -> MatrixRelease:
+        """The release of one row; what floating point does to its weighted sum is in its price."""
+        noise = IidNoise(amount(std, "std", round_up=False), (self._width, 1))
+        reach = float(np.abs(coefficients).sum()) * self._bound * (1 + 1e-9)
+        error = 2 * off(coefficients.size + 2) * reach
+        return MatrixRelease(GaussianMechanism(noise, FrobeniusBall(self._clip)), reach, value_error=error)
 
     def _read_row(self, row: object) -> Array:
         t = len(self._inputs)
