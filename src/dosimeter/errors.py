@@ -6,6 +6,7 @@ request that is replayed) are values in the core; `QueryRefused` is how a sessio
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 
@@ -44,12 +45,21 @@ class QueryError(InputError):
 class QueryRefused(DosimeterError):
     """The account's filter did not admit the query (or a quota: `QuotaExceeded`). The account is unchanged and goes on.
 
-    `refusal` carries the numbers: requested, spent, remaining, budget.
+    `refusal` carries the numbers: requested, spent, remaining, budget. The message also says what would fit; that is
+    found when the message is read for the first time, since it takes a few prices.
     """
 
-    def __init__(self, message: str, refusal: Any) -> None:
+    def __init__(self, message: str, refusal: Any, advice: Callable[[], str] | None = None) -> None:
         super().__init__(message)
         self.refusal = refusal
+        self._advice = advice
+        self._told: str | None = None
+
+    def __str__(self) -> str:
+        if self._told is None:
+            said = self._advice() if self._advice is not None else ""
+            self._told = "; ".join(part for part in (super().__str__(), said) if part)
+        return self._told
 
 
 class QuotaExceeded(QueryRefused):

@@ -49,6 +49,9 @@ class Refused:
             )
         elif self.code == "over_delta":
             way_out = "ask with a smaller delta, or use a mechanism that never fails"
+        elif {"largest_mu", "largest_epsilon"} <= self.remaining.keys():
+            mu, epsilon = (brief_down(self.remaining[name]) for name in ("largest_mu", "largest_epsilon"))
+            way_out = f"ask with more noise: Gaussian noise of mu {mu} fits, or a pure query of epsilon {epsilon}"
         else:
             way_out = "ask with more noise, or ask something cheaper"
         return "refused, " + "; ".join(parts) + "; " + way_out

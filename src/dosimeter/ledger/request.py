@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from dosimeter.adaptive.filter import Filter, Refused
 from dosimeter.errors import InputError
@@ -15,6 +15,9 @@ from dosimeter.exact import amount, show
 from dosimeter.ledger import texts
 from dosimeter.neighbours import NeighbouringRelation
 from dosimeter.notions import Loss
+
+if TYPE_CHECKING:
+    from dosimeter.accounting.fitting import Fit
 
 _DIGEST: Final = re.compile("[0-9a-f]{1,128}")
 
@@ -101,6 +104,30 @@ class RefusedRequest:
     request_id: str
     loss: Loss
     refusal: Refused = field(hash=False)
+    asked: Request | None = field(default=None, hash=False, repr=False, compare=False)
+    rule: Filter[Any] | None = field(default=None, hash=False, repr=False, compare=False)
+    state: Any = field(default=None, hash=False, repr=False, compare=False)
+
+    def would_fit(self) -> Fit | None:
+        """The same release with the least noise that would have been admitted; computed on demand, from a few prices.
+
+        It depends on public facts alone: the event, the account's filter and where it stood.
+        """
+        from dosimeter.accounting.fitting import least_fit
+
+        if self.asked is None or self.rule is None:
+            return None
+        asked = self.asked
+        return least_fit(asked.event, self.rule, self.state, delta=asked.delta, relation=asked.relation)
+
+    def advice(self) -> str:
+        """What would fit, as a part of a sentence; nothing where no noise would help."""
+        fit = self.would_fit()
+        return "" if fit is None else fit.in_words()
+
+    def message(self) -> str:
+        """One sentence for a person: what was asked, what is left, what would fit."""
+        return "; ".join(part for part in (self.refusal.message(), self.advice()) if part)
 
 
 Outcome: TypeAlias = Reserved | Replayed | RefusedRequest

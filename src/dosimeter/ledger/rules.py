@@ -126,11 +126,11 @@ def reserve(
         )
         return draft, reserved
     if now.status is Status.REFUSED and now.last:
-        return None, RefusedRequest(account.id, now.last.seq, request.id, priced.loss, decision)
+        return None, RefusedRequest(account.id, now.last.seq, request.id, priced.loss, decision, request, rule, state)
     refusal = canonical(refusal_to_json(decision))
     body = _body(request, priced, middle=f',"refusal":{refusal}')
     draft = Draft(Kind.REFUSED, body, request.id)
-    return draft, RefusedRequest(account.id, entry, request.id, priced.loss, decision)
+    return draft, RefusedRequest(account.id, entry, request.id, priced.loss, decision, request, rule, state)
 
 
 def _body(request: Request, priced: Charge, *, middle: str = "", end: str = "") -> str:

@@ -32,6 +32,7 @@ from dosimeter.events import (
     loss_from_json,
     loss_to_json,
 )
+from dosimeter.exact import brief_down
 from dosimeter.notions import ApproxDP, ResiduePrice
 
 D = Decimal
@@ -167,7 +168,8 @@ def test_a_refusal_says_what_would_fit() -> None:
     assert isinstance(FILTER.admit(state, price(RandomizedResponse(largest * D("1.0000001")))), Refused)
     assert isinstance(FILTER.admit(state, price(Gaussian(1 / (mu * D("0.9999999"))))), Admitted)
     assert isinstance(FILTER.admit(state, price(Gaussian(1 / (mu * D("1.0000001"))))), Refused)
-    assert "ask with more noise" in answer.message()
+    words = f"ask with more noise: Gaussian noise of mu {brief_down(mu)} fits, or a pure query of epsilon "
+    assert answer.message().endswith(words + brief_down(largest))
 
 
 def test_slack_is_a_budget_of_its_own() -> None:

@@ -84,7 +84,12 @@ def _priced(leaf: Event, count: int, price: Any, share: Decimal) -> ResiduePrice
             reasons.append(str(error))
             continue
         return reduce(ResiduePrice.compose, lists, _NOTHING)
-    return cannot(leaf, "residue", reasons[0], "set slack aside, plan fewer queries, or use an account in rdp")
+    return cannot(
+        leaf,
+        "residue",
+        reasons[0],
+        "ask with more noise (accounting.least_fit finds how much), set slack aside, or use an account in rdp",
+    )
 
 
 def _options(leaf: Event) -> list[Sequence[tuple[Law, int]]]:
