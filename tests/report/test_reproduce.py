@@ -46,6 +46,7 @@ def test_computed_boundaries_are_lower_than_closed_forms(tmp_path: Path) -> None
     for name, truth in (
         ("square root: standard deviations at every V from 0.1 to 1", "5.4355"),
         ("Gaussian rounds: mixture lowered to", "0.97625"),
+        ("GDP accounts, stopped runs: mixture lowered to", "0.86580"),
         ("pure rounds of 0.1: mixture lowered to", "0.9045"),
         ("closed mixture at V = 1", "6.05482"),
     ):

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from dosimeter.adaptive.filter import Admitted
+from dosimeter.adaptive.filters import GDPState
 from dosimeter.errors import DosimeterError
 from dosimeter.exact import ZERO, brief_up
 from dosimeter.notions import GDP, ZCDP, ApproxDP, Loss, PureDP
@@ -55,7 +56,8 @@ def odometer_figure(statement: Statement) -> OdometerFigure:
     curves = []
     for odometer in account.odometers:
         times = [top * i / (CURVE_POINTS - 1) for i in range(CURVE_POINTS)]
-        points = [(float(t), float(u)) for t in times if (u := _read(odometer, _At(t))) is not None]
+        at = GDPState if isinstance(state, GDPState) else _At
+        points = [(float(t), float(u)) for t in times if (u := _read(odometer, at(t))) is not None]
         if points:
             curves.append(Curve(_name(odometer), points))
     return OdometerFigure(curves, queries, _budget_line(account), f"{account.name}, epoch {account.epoch}")

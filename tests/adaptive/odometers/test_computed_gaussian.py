@@ -12,13 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dosimeter.adaptive.adversary import Menu, Offer, worst_crossing
-from dosimeter.adaptive.filter import Admitted
-from dosimeter.adaptive.filters import GDPFilter, ResidueFilter, ZCDPFilter
+from dosimeter.adaptive.filters import GDPFilter, ZCDPFilter
 from dosimeter.adaptive.odometers import (
     GaussianOdometer,
     GaussianRecord,
     MixtureOdometer,
-    StoppedGaussianOdometer,
     StoppedRunOdometer,
     UnionOdometer,
     odometer_from_json,
@@ -28,10 +26,6 @@ from dosimeter.adaptive.odometers.shapes import SHAPES, Shape
 from dosimeter.enclosure import ball, precision
 from dosimeter.errors import InputError, NoGuaranteeError, NotionError
 from dosimeter.events import Composed, DiscreteGaussian, Gaussian, Laplace, PoissonSampled, Repeated
-from dosimeter.ledger import DatasetIdentity, Ledger
-from dosimeter.neighbours import NeighbouringRelation, PrivacyUnit
-from dosimeter.notions import GDP
-from dosimeter.stores import MemoryStore
 
 D = Decimal
 SHARE = D("0.05")
@@ -248,11 +242,10 @@ def test_several_odometers_of_one_record() -> None:
 
 def test_what_is_stored_reads_back_and_is_verified_again() -> None:
     """JSON is taken at its word; `verify` computes the certificate anew and finds a scale that was edited."""
-    odometer = StoppedGaussianOdometer(computed(), D("1e-7"))
-    data = odometer.to_json()
-    assert odometer_from_json(data) == odometer
+    data = computed().to_json()
+    assert odometer_from_json(data) == computed()
     odometer_from_json(data).verify()  # type: ignore[union-attr]
-    data["odometer"]["scale"] = "2.5"
+    data["scale"] = "2.5"
     with pytest.raises(InputError, match="only certified for"):
         odometer_from_json(data).verify()  # type: ignore[union-attr]
 
@@ -273,48 +266,3 @@ def test_what_cannot_be_computed_is_refused(change: dict[str, Any], message: str
     fields: dict[str, Any] = {"delta": "0.05", "shape": "square_root", "parameter": "0.1", "horizon": "1", "scale": "3"}
     with pytest.raises(InputError, match=message):
         GaussianOdometer(**{**fields, **change}, trusted=True)
-
-
-# --- GDP accounts
-
-
-def spent(filter_: Any, *losses: Any) -> Any:
-    """The state after these."""
-    state = filter_.start()
-    for loss in losses:
-        decision = filter_.admit(state, loss)
-        assert isinstance(decision, Admitted)
-        state = decision.state
-    return state
-
-
-def test_gdp_accounts_are_read_for_stopped_runs() -> None:
-    """The reading is the boundary's; the delta counts what rounds declared."""
-    stopped = StoppedGaussianOdometer(computed(), D("0.01"))
-    state = spent(GDPFilter(mu="1", delta="0.01"), GDP("0.3"), GDP("0.4", "0.001"))
-    reading = stopped.read(state)
-    assert reading.epsilon == computed().reading("0.25")
-    assert reading.delta == D("0.01") + SHARE - D("0.01") * SHARE
-    with pytest.raises(NoGuaranteeError, match="declared delta"):
-        StoppedGaussianOdometer(computed()).bound(state)
-
-
-@pytest.mark.parametrize("filter_", [ZCDPFilter(rho="1"), ResidueFilter(epsilon="1", delta="1e-6")])
-def test_other_accounts_do_not_say_that_their_rounds_are_dominated(filter_: Any) -> None:
-    """zCDP rounds have heavier tails than Gaussian ones; residue charges depend on what is left."""
-    with pytest.raises(NoGuaranteeError, match="keep the account in GDP"):
-        StoppedGaussianOdometer(computed()).bound(filter_.start())
-
-
-def test_a_ledger_keeps_it_and_proves_it_again() -> None:
-    """An account opens with it, its statement reads it, its audit computes the certificate anew."""
-    ledger, rule = Ledger(MemoryStore()), GDPFilter(mu="1")
-    odometer = StoppedGaussianOdometer(computed())
-    terms: dict[str, Any] = {"unit": PrivacyUnit(), "relation": NeighbouringRelation.ADD_REMOVE, "opened_by": "steward"}
-    account = ledger.open(DatasetIdentity("people", "5f2b"), filter=rule, odometers=[odometer], **terms)
-    assert ledger.balance(account).readings[0].bound == odometer.bound(rule.start())
-    assert ledger.audit(account).ok
-    data = odometer.to_json()
-    data["odometer"]["scale"] = "2.5"
-    with pytest.raises(InputError, match="only certified for"):
-        ledger.open(DatasetIdentity("more", "5f2c"), filter=rule, odometers=[odometer_from_json(data)], **terms)

@@ -71,7 +71,7 @@ ALL: list[Any] = [
     GAUSSIAN,
     PureOdometer(D("1e-6"), "mixture", D("0.02"), D(1), D("0.1"), (1, 2), D(1)),
     MenuOdometer(D("0.05"), "line", D("0.5"), D(1), Menu.responses("0.1", (1, 2)), 20, D(3)),
-    StoppedGaussianOdometer(GAUSSIAN, D("1e-7")),
+    StoppedGaussianOdometer(D("1e-6"), "square_root", D("0.1"), D(1), D(5), D("1e-7"), 200),
 ]
 
 

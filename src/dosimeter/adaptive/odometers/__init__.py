@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final, TypeAlias
 
-from dosimeter.adaptive.odometers.gaussian import GaussianOdometer, GaussianRecord, StoppedGaussianOdometer
+from dosimeter.adaptive.odometers.gaussian import GaussianOdometer, GaussianRecord
 from dosimeter.adaptive.odometers.jsonform import configuration_from_json
 from dosimeter.adaptive.odometers.line import FilterOdometer
 from dosimeter.adaptive.odometers.menu import MenuOdometer, MenuRecord
@@ -21,6 +21,7 @@ from dosimeter.adaptive.odometers.reading import BettingOdometer, LossBound, Los
 from dosimeter.adaptive.odometers.rogers import RogersOdometer
 from dosimeter.adaptive.odometers.stitched import StitchedOdometer
 from dosimeter.adaptive.odometers.stopped import StoppedRunOdometer
+from dosimeter.adaptive.odometers.stopped_gaussian import StoppedGaussianOdometer
 from dosimeter.adaptive.odometers.union import UnionOdometer
 
 AnyOdometer: TypeAlias = (
@@ -40,7 +41,7 @@ ODOMETER_KINDS: Final[dict[str, str]] = {
     "gaussian": "a computed boundary for the loss of Gaussian releases, lowest of its shape up to a horizon",
     "pure": "a computed boundary for the loss of pure rounds of declared sizes, the worst mechanisms included",
     "menu": "computed readings for a declared menu of mechanisms: a statement about stopped runs",
-    "gaussian_stopped": "a computed Gaussian boundary read for GDP accounts: a statement about stopped runs",
+    "gaussian_stopped": "computed readings for GDP accounts, whatever they hold: a statement about stopped runs",
 }
 
 _CLASSES: Final[dict[str, Any]] = {

@@ -6,7 +6,7 @@ the probability that the motion ever crosses it, and the lowest boundary of a sh
 
 That is a statement about the loss of Gaussian releases. Other mechanisms may well be *dominated* by Gaussian noise, and
 GDP accounts add up just that, but then their losses are not: a loss of two or none may become a loss of one that is
-certain. For them the boundary still says how private a run is that stops in time.
+certain. For them there is `stopped_gaussian`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,8 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any, ClassVar, Final, final
 
-from dosimeter.adaptive.filters.gdp import GDPState
 from dosimeter.adaptive.odometers.computed import require_certified, tightest_scale
-from dosimeter.adaptive.odometers.jsonform import configuration_to_json
-from dosimeter.adaptive.odometers.reading import STOPPED_RUN, LossOdometer, StoppedRunBound
+from dosimeter.adaptive.odometers.reading import LossOdometer
 from dosimeter.adaptive.odometers.shapes import SQUARE_ROOT, Shape, scale_guess, tuned_parameter
 from dosimeter.errors import InputError, NoGuaranteeError, NotionError
 from dosimeter.events import Composed, Event, Gaussian, Repeated
@@ -32,9 +30,7 @@ from dosimeter.exact import (
     amount,
     count,
     divide_up,
-    multiply_down,
     multiply_up,
-    subtract_up,
     text,
 )
 
@@ -197,78 +193,6 @@ class GaussianOdometer(LossOdometer):
         return _crossing(own, self.horizon, self.scale, self.steps, self.cells)
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class StoppedGaussianOdometer:
-    """A computed Gaussian boundary read for GDP accounts, whatever mechanisms they hold.
-
-    Guarantee:
-        Fix an epsilon. A fully adaptive run of (mu_m, delta_m)-approximate GDP rounds that never goes past a reading
-        of epsilon, and whose declared deltas add up to at most `declared_delta`, is (epsilon, delta)-DP with delta =
-        declared_delta + (1 - declared_delta) crossing probability. The epsilon need not be fixed: with u the reading
-        at the moment of stopping, however that is chosen, P(S) <= E_Q[e^u; S] + delta for every set S of transcripts.
-        A loss bound is not implied.
-
-    Args:
-        odometer: the boundary, with its horizon.
-        declared_delta: the share of delta for failing rounds, 0 or in [1e-300, 1), fixed beforehand.
-
-    Reference:
-        Every mu-GDP round is a randomised image of N(mu, 1) against N(0, 1) (Blackwell 1953; Dong, Roth, Su 2022), so
-        the run is an image of one of Gaussian releases with the same V, whose loss obeys the boundary; the readings are
-        functions of the transcript. Failures: decomposition of Kairouz, Oh, Viswanath 2015.
-    """
-
-    odometer: GaussianOdometer
-    declared_delta: Decimal = ZERO
-    kind: ClassVar[str] = "gaussian_stopped"
-    semantics: ClassVar[str] = STOPPED_RUN
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.odometer, GaussianOdometer):
-            raise InputError(f"needs a GaussianOdometer, not a {type(self.odometer).__name__}")
-        share = amount(self.declared_delta, "declared_delta", round_up=False, zero=True, below_one=True)
-        object.__setattr__(self, "declared_delta", share)
-
-    @property
-    def delta(self) -> Decimal:
-        """The delta of every stopped run: failures and crossings together, rounded up."""
-        own = self.odometer.crossing_probability
-        return min(ONE, subtract_up(add_up(self.declared_delta, own), multiply_down(self.declared_delta, own)))
-
-    def verify(self) -> None:
-        """Compute the boundary's certificate again; raises InputError where it is crossed too often."""
-        self.odometer.verify()
-
-    def bound(self, state: Any) -> Decimal:
-        """The reading of a GDP account, rounded up.
-
-        Raises:
-            NoGuaranteeError: the account is not kept in GDP, is beyond the horizon, or has declared too much.
-            InputError: the value is not a filter's state.
-        """
-        if not isinstance(getattr(state, "delta", None), Decimal):
-            raise InputError(f"a {type(state).__name__} is not a filter's state; read the state that `admit` returned")
-        if not isinstance(state, GDPState):
-            raise NoGuaranteeError(
-                f"a {type(state).__name__} does not say that its rounds reveal at most what Gaussian noise does; keep "
-                "the account in GDP (filter `gdp`), or read a mixture odometer"
-            )
-        if not state.delta <= self.declared_delta:
-            raise NoGuaranteeError(
-                f"the rounds declared delta={state.delta}, beyond the odometer's share of {self.declared_delta}"
-            )
-        return self.odometer.reading(state.intrinsic_time)
-
-    def read(self, state: Any) -> StoppedRunBound:
-        """The reading with its meaning."""
-        return StoppedRunBound(self.bound(state), self.delta)
-
-    def to_json(self) -> dict[str, Any]:
-        """The configuration, numbers as texts."""
-        return configuration_to_json(self)
-
-
 def gaussian_time(event: Event) -> Decimal:
     """The intrinsic time of an event that is nothing but Gaussian noise, rounded up.
 
@@ -314,4 +238,4 @@ def _own(state: object) -> None:
         )
 
 
-__all__ = ["GaussianOdometer", "GaussianRecord", "StoppedGaussianOdometer", "gaussian_time"]
+__all__ = ["GaussianOdometer", "GaussianRecord", "gaussian_time"]

@@ -112,7 +112,8 @@ def against_advanced_composition(watch: Watch) -> Reproduced:
 
 def computed_against_closed_forms(watch: Watch) -> Reproduced:
     """Computed boundaries up to V = 1 as multiples of the mixture odometer that is tuned for the same range."""
-    from dosimeter.adaptive.odometers import GaussianOdometer, PureOdometer, PureRecord
+    from dosimeter.adaptive.filters import GDPState
+    from dosimeter.adaptive.odometers import GaussianOdometer, PureOdometer, PureRecord, StoppedGaussianOdometer
 
     horizon, delta = Decimal(1), DELTA
     gamma = gamma_one_sided(horizon / 2, delta)
@@ -120,6 +121,8 @@ def computed_against_closed_forms(watch: Watch) -> Reproduced:
     root = GaussianOdometer.computed(delta=delta, horizon=horizon)
     watch("Gaussian rounds, mixture")
     lowered = GaussianOdometer.computed(delta=delta, horizon=horizon, shape="mixture", parameter=gamma)
+    watch("GDP accounts")
+    stopped = StoppedGaussianOdometer.computed(delta=delta, horizon=horizon, shape="mixture", parameter=gamma)
     watch("pure rounds")
     pure = PureOdometer.computed(
         delta=delta, horizon=horizon, step="0.005", sizes=(20,), shape="mixture", parameter=gamma
@@ -128,6 +131,7 @@ def computed_against_closed_forms(watch: Watch) -> Reproduced:
         "line, tuned to V = 0.5": lambda v: boundaries.line(v, delta, horizon / 2),
         "computed, Gaussian rounds, square root from V = 0.1": root.reading,
         "computed, Gaussian rounds, mixture": lowered.reading,
+        "computed, GDP accounts: stopped runs": lambda v: stopped.bound(GDPState(v)),
         "computed, pure rounds of 0.1, mixture": lambda v: pure.bound(PureRecord(int(v * 40_000))),
     }
     times = [Decimal(n) / 100 for n in range(2, 101)]
@@ -144,9 +148,11 @@ def computed_against_closed_forms(watch: Watch) -> Reproduced:
     numbers = {
         "square root: standard deviations at every V from 0.1 to 1": short(root.scale, 6),
         "Gaussian rounds: mixture lowered to": short(lowered.scale, 6),
+        "GDP accounts, stopped runs: mixture lowered to": short(stopped.scale, 6),
         "pure rounds of 0.1: mixture lowered to": short(pure.scale, 6),
         "closed mixture at V = 1": short(last, 6),
         "Gaussian rounds at V = 1": short(lowered.reading(horizon), 6),
+        "stopped runs of GDP accounts at V = 1": short(stopped.bound(GDPState(horizon)), 6),
         "pure rounds at V = 1": short(pure.bound(PureRecord(40_000)), 6),
     }
     return Reproduced(
