@@ -135,7 +135,7 @@ def test_a_kind_in_words_is_that_kind_or_says_what_it_needs(kind: str) -> None:
         kind, {"epsilon": "1", "delta": "1e-6"}
     )
     if kind in {"rdp", "rdp_curve", "rdp_weighted", "menu", "residue_plan"}:
-        with pytest.raises(InputError, match=r"file|does not belong|needs --plan"):
+        with pytest.raises(InputError, match=r"file|does not belong|needs --plan|needs --menu"):
             filter_from_words(kind, given)
         return
     filter_ = filter_from_words(kind, given)
