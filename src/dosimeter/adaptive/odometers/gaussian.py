@@ -65,8 +65,9 @@ class GaussianOdometer(LossOdometer):
 
     Guarantee:
         For Gaussian releases chosen with full adaptivity, at every moment at which V <= `horizon` the loss is at most
-        its reading, except with probability `delta`. The releases are real numbers: rounding them is post-processing.
-        Other releases do not qualify, dominated or not.
+        its reading, except with probability `delta`. Neighbours that differ by less than the sensitivity only run on a
+        slower clock, and readings do not fall. The releases are real numbers: rounding them is post-processing. Other
+        releases do not qualify, dominated or not.
 
     Args:
         delta: crossing probability, in [1e-30, 1).
