@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dosimeter.accounting.calibration import gaussian_sigma
 from dosimeter.accounting.fitting import widened
-from dosimeter.accounting.fixed_plans import EXACT, composed, plan_price
+from dosimeter.accounting.fixed_plans import EXACT, PROFILE, composed, group_price, plan_price
 from dosimeter.accounting.parameters import PARAMETERS, find_parameter
 from dosimeter.errors import InputError, NoGuaranteeError, NotionError
 from dosimeter.events import (
@@ -275,3 +275,17 @@ def test_the_own_deltas_of_a_plan_are_part_of_its_target() -> None:
     assert Decimal("0.3") < price.epsilon.upper < 1
     with pytest.raises(NoGuaranteeError):
         plan_price(parts, "2.9e-6")
+
+
+def test_groups_are_priced_by_the_better_of_two_ways() -> None:
+    """Events restated for two know Gaussian noise exactly; the profile knows a whole training run, and says less."""
+    gaussian = group_price([(Gaussian(3), 1)], "1e-5", size=3)
+    assert gaussian.exact
+    assert float(gaussian.epsilon.upper) == pytest.approx(4.37717809568, rel=1e-9)
+    run = [(PoissonSampled("0.01", Gaussian(1)), 300)]
+    together, apart = (group_price(run, "1e-5", size=2, sampling=who) for who in ("groups", "records"))
+    assert (apart.way, together.way) == (PROFILE, EXACT)
+    assert 2 * float(plan_price(run, "1e-5").epsilon.lower) < float(apart.epsilon.upper) < 2.4
+    assert group_price(run, "1e-5", size=1) == plan_price(run, "1e-5")
+    with pytest.raises(InputError, match="sampling"):
+        group_price(run, "1e-5", size=2, sampling="families")

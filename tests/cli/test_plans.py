@@ -90,6 +90,8 @@ def test_a_plan_has_a_price_for_groups() -> None:
     ]
     assert prices[0] < prices[1]
     assert prices[0] < prices[2]
+    assert float(prices[2]) == pytest.approx(2.39652, rel=1e-4)  # the events alone would say 3.7076
+    assert "by profile_of_a_group" in run("account", plan(SGD), "--delta", "1e-5", "--group", "2")
     assert "groups of 3" in run("account", plan(gaussian), "--delta", "1e-5", "--group", "3")
     assert "size=0" in run("account", plan(SGD), "--delta", "1e-5", "--group", "0", code=1)
     assert "sampling" in run("account", plan(SGD), "--delta", "1e-5", "--group", "2", "--group-sampling", "x", code=1)
@@ -258,6 +260,16 @@ def test_a_plan_without_a_law_is_calibrated_by_a_theorem() -> None:
     assert "priced by zcdp_sum" in run("calibrate", name, "--epsilon", "1", "--delta", "1e-6")
     wide = plan({"mechanism": "gaussian", "noise_multiplier": "?"})
     assert "whole range" in run("calibrate", wide, "--epsilon", "1e12", "--delta", "1e-6")
+
+
+def test_a_plan_without_a_law_has_a_price_by_a_theorem() -> None:
+    """An integer vector is priced by what zCDP says of it, and the answer says so; a delta of it is not made up."""
+    name = plan({"mechanism": "discrete_gaussian", "sigma": "30.4", "l2_sensitivity": "3", "count": 5})
+    said = run_json("account", name, "--delta", "1e-6")
+    assert said["engine"] == "zcdp_sum"
+    assert Decimal("0.99") < Decimal(said["at_epsilon"]["upper"]) < 1
+    assert "which only bounds it" in run("account", name, "--delta", "1e-6")
+    assert "account in zCDP" in run("account", name, "--epsilon", "1", code=1)
 
 
 def test_theorems_stand_side_by_side() -> None:

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+from dosimeter.accounting.groups import GroupSampling, for_group
 from dosimeter.accounting.losses import loss_for
 from dosimeter.composition.best import best
 from dosimeter.errors import InputError, NoGuaranteeError
-from dosimeter.events import Composed, Event, Repeated, require_relation
+from dosimeter.events import Composed, Event, Repeated, relations_of, require_relation
+from dosimeter.events.sampled import EVERY_RELATION
 from dosimeter.exact import ZERO, Bound, Number, amount, subtract_down
 from dosimeter.neighbours import NeighbouringRelation
 from dosimeter.notions import ApproxDP
@@ -24,6 +26,10 @@ if TYPE_CHECKING:
 
 EXACT: Final = "privacy_loss_distribution"
 FOLD: Final = "notions_folded"
+PROFILE: Final = "profile_of_a_group"
+
+
+Parts: TypeAlias = "tuple[tuple[Event, int], ...]"
 
 
 class _Approx:
@@ -83,6 +89,69 @@ def plan_price(
     return min(offers, key=lambda offer: offer.epsilon.upper)
 
 
+def group_price(
+    parts: Iterable[tuple[Event, int]],
+    delta: Number,
+    *,
+    size: int,
+    sampling: GroupSampling | str = GroupSampling.RECORDS,
+    relation: NeighbouringRelation | str = NeighbouringRelation.ADD_REMOVE,
+) -> Price:
+    """The least epsilon that is known to hold for groups of `size` records.
+
+    Two ways are compared: every event restated for the group, which knows the mechanisms, and the privacy profile of
+    one record applied record after record, which knows the whole composition and is far better for samples.
+
+    Guarantee: as `plan_price`, for data sets that differ by at most `size` additions, removals, or whatever single
+    change the relation speaks of.
+
+    Args:
+        parts: events with counts, stated for one record.
+        delta: in [1e-300, 1), or 0 for plans that are pure.
+        size: how many records stand or fall together, 1 to 1e6; the profile is asked up to 64.
+        sampling: `records` have a coin of their own in a sample, or `groups` have one together.
+        relation: the neighbouring relation the events' sensitivities are stated for.
+
+    Raises:
+        NoGuaranteeError: neither way holds at this delta.
+
+    Reference: `accounting.groups.for_group`; `pld.groups.group_epsilon`.
+    """
+    counted = tuple(parts)
+    target = amount(delta, "delta", zero=True, round_up=False, below_one=True)
+    offers, reasons = [], []
+    for way in (_by_events, _by_profile):
+        try:
+            offer = way(counted, target, size, sampling, relation)
+        except NoGuaranteeError as error:
+            reasons.append(error)
+            continue
+        if offer is not None:
+            offers.append(offer)
+    if not offers:
+        raise reasons[0]
+    return min(offers, key=lambda offer: offer.epsilon.upper)
+
+
+def _by_events(
+    parts: Parts, delta: Decimal, size: int, sampling: GroupSampling | str, relation: NeighbouringRelation | str
+) -> Price:
+    grown = [(for_group(event, size=size, sampling=sampling), times) for event, times in parts]
+    return plan_price(grown, delta, relation=relation)
+
+
+def _by_profile(
+    parts: Parts, delta: Decimal, size: int, sampling: GroupSampling | str, relation: NeighbouringRelation | str
+) -> Price | None:
+    """Where records have coins of their own, and what is released was sampled: else the events know it exactly."""
+    from dosimeter.pld.groups import LARGEST_GROUP, group_epsilon
+
+    sampled = any(relations_of(event) != EVERY_RELATION for event, _ in parts)
+    if sampling != GroupSampling.RECORDS or not 1 < size <= LARGEST_GROUP or not delta or not sampled:
+        return None
+    return Price(Bound(ZERO, group_epsilon(composed(parts, relation), delta, size=size)), PROFILE)
+
+
 def composed(parts: Iterable[tuple[Event, int]], relation: NeighbouringRelation | str) -> Accountant:
     """An accountant that holds a plan; raises NoGuaranteeError where a part has no law."""
     from dosimeter.pld.accountant import Accountant
@@ -93,9 +162,7 @@ def composed(parts: Iterable[tuple[Event, int]], relation: NeighbouringRelation 
     return accountant
 
 
-def _by_theorem(
-    parts: tuple[tuple[Event, int], ...], delta: Decimal, relation: NeighbouringRelation | str
-) -> Price | None:
+def _by_theorem(parts: Parts, delta: Decimal, relation: NeighbouringRelation | str) -> Price | None:
     for event, _ in parts:
         require_relation(event, relation)
     try:
@@ -105,9 +172,7 @@ def _by_theorem(
     return Price(Bound(ZERO, found.guarantee.epsilon), found.theorem)
 
 
-def _by_fold(
-    parts: tuple[tuple[Event, int], ...], delta: Decimal, relation: NeighbouringRelation | str
-) -> Price | None:
+def _by_fold(parts: Parts, delta: Decimal, relation: NeighbouringRelation | str) -> Price | None:
     """The table of the notion "approx"; what parts fail with of their own is set aside first."""
     if not delta:
         return None

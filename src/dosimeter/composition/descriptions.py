@@ -29,8 +29,13 @@ from dosimeter.notions.profiles.pairs import gdp_of_pair, good_part, largest_los
 
 ORDERS: Final = tuple(
     Decimal(order)
-    for order in "1.1 1.25 1.5 1.75 2 2.5 3 3.5 4 5 6 7 8 10 12 14 16 20 24 28 32 48 64 96 128 256 512 1024".split()  # noqa: SIM905
-)
+    for line in (
+        "1.01 1.02 1.05 1.1 1.15 1.2 1.25 1.3 1.4 1.5 1.6 1.75 2 2.25 2.5 2.75 3 3.25 3.5 3.75 4 4.5 5 5.5 6 6.5 7 7.5",
+        "8 9 10 11 12 13 14 15 16 18 20 22 24 26 28 30 32 36 40 48 56 64 80 96 128 192 256 384 512 768 1024",
+        "2048 4096 10000",
+    )
+    for order in line.split()
+)  # what is lost between two of them is a thousandth of epsilon, a hundredth where orders above 1,000 are best
 
 
 @dataclass(frozen=True, slots=True)
