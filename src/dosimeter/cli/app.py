@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from dosimeter.cli import accounts, advise, history, plans, play, proving, questions, quotas, reproduce
+from dosimeter.cli import accounts, advise, history, plans, play, proving, questions, quotas, reproduce, slack
 from dosimeter.cli.base import app
 
-__all__ = ["accounts", "advise", "app", "history", "plans", "play", "proving", "questions", "quotas", "reproduce"]
+__all__ = [
+    "accounts",
+    "advise",
+    "app",
+    "history",
+    "plans",
+    "play",
+    "proving",
+    "questions",
+    "quotas",
+    "reproduce",
+    "slack",
+]
