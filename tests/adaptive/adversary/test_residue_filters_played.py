@@ -160,3 +160,19 @@ def test_rounding_charges_down_to_cells_is_beaten() -> None:
     after = at_the_gaussian(120)
     kind = worst_delta_against(MIXED, lambda i, left, _: after(i, left, True), 120, "1", "0.01")
     assert kind.lower > GAUSSIAN.delta_at("1")
+
+
+def test_having_more_left_never_leaves_less() -> None:
+    """What the upper ends rest on: after the same query, more left stays more left, however it is rounded."""
+    rule = planned(STEP, 20)
+    ways = [
+        (at_the_gaussian(400), len(MIXED), 400),
+        (cells_of(rule, prices(rule, TRAINING), "steps of run 1", 20), len(TRAINING), 20),
+    ]
+    for after, events, cells in ways:
+        for event in range(events):
+            for favour in (False, True):
+                rest = [after(event, left, favour) for left in range(cells + 1)]
+                known = [-1 if left is None else left for left in rest]
+                assert known == sorted(known)
+                assert known[-1] >= 0

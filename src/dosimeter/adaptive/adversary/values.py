@@ -32,6 +32,7 @@ LARGEST_BUDGET: Final = 10**6
 _ULP: Final = 2.0**-52
 _OVERHEAD: Final = 30_000  # of one step, in operations
 _LONGEST: Final = 1 << 17  # losses of a window
+_NEAR: Final = 1e-3  # of the logarithm of a delta: so close to a root both sides are tried
 _WIDE: Final = 10.0  # standard deviations on either side, where a window cannot hold everything
 _UP = decimal.Context(prec=17, rounding=decimal.ROUND_CEILING, Emin=-999_999, Emax=999_999)
 _DOWN = decimal.Context(prec=17, rounding=decimal.ROUND_FLOOR, Emin=-999_999, Emax=999_999)
@@ -131,17 +132,22 @@ def _root(delta: Callable[[float], Decimal], share: Decimal, top: float, *, safe
     if above > 0:
         return top
     for turn in range(200):
-        if high - low <= 1e-10 * max(high, 1e-3):
+        width = high - low
+        if width <= 1e-10 * max(high, 1e-3):
             break
         share_of = below / (below - above) if above > -700 and turn % 3 < 2 else 0.5
-        width = high - low
-        middle = min(max(low + share_of * width, low + 2e-11 * high), high - 2e-11 * high)
-        for at in (middle, min(middle + 4e-11 * high, high) if share_of > 0.5 else max(middle - 4e-11 * high, low)):
+        at = min(max(low + share_of * width, low + 2e-11 * high), high - 2e-11 * high)
+        for _ in range(2):
             found = height(at)
+            slope = (found - below) / (at - low) if at > low else 0.0
             if found > 0 and at > low:
                 low, below = at, found
             elif found <= 0 and at < high:
                 high, above = at, found
+            if abs(found) > _NEAR or not slope < 0:
+                break
+            beyond = 3 * abs(found / slope) + 4e-11 * high  # to close the bracket from the other side
+            at = min(max(at + (beyond if found > 0 else -beyond), low), high)
     return high if safe else low
 
 
