@@ -89,3 +89,37 @@ def test_epsilons_at_tiny_deltas() -> None:
     assert gaussian_delta(1, found.upper) <= D("1e-20") * D("1.0000001")
     assert gaussian_delta(1, found.lower) >= D("1e-20") * D("0.9999999")
     assert found.upper - found.lower <= D("0.05")
+
+
+@pytest.mark.parametrize("failure", ["0.999", "0.9", "1e-9"])
+@pytest.mark.parametrize("epsilon", ["-3", "0", "1", "300"])
+def test_releases_that_nearly_always_fail_and_hardly_ever(failure: str, epsilon: str) -> None:
+    """Far above every finite loss the worst case is the chance of any failure; elsewhere it is at least that."""
+    menu = Menu((Offer(RandomizedResponse("0.5", failure), 1), Offer(RandomizedResponse("2"), 3)))
+    found = worst_delta(menu, 40, epsilon)
+    chance = 1 - (1 - Fraction(failure)) ** 40
+    assert Fraction(found.upper) >= chance * (1 - Fraction(1, 10**15))
+    if epsilon == "300":
+        assert abs(Fraction(found.lower) - chance) <= chance / 10**9
+        assert abs(Fraction(found.upper) - chance) <= chance / 10**9
+
+
+def test_a_delta_below_all_doubles_has_two_ends() -> None:
+    """Two thousand favourable answers out of two thousand: about 1e-605, and not zero."""
+    menu = Menu((Offer(RandomizedResponse("0.001"), 1),))
+    found = worst_delta(menu, 2000, "1.9995")
+    chance = D(1) / (1 + D("-0.001").exp())
+    truth = chance**2000 * (1 - D("-0.0005").exp())
+    assert D("0.999999") * truth <= found.lower <= truth * (1 + D("1e-20"))
+    assert truth * (1 - D("1e-20")) <= found.upper <= D("1.000001") * truth
+    assert worst_delta(menu, 2000, "2.1").upper == 0
+
+
+def test_very_unequal_noise_on_one_menu() -> None:
+    """A hundred times as much noise in one entry as in the other: at least either alone, and narrow."""
+    loud, faint = Offer(Gaussian("0.5"), 1), Offer(Gaussian("50"), 3)
+    step = Fraction(1, 200)
+    both = worst_delta(Menu((loud, faint), step), 4, "20")
+    alone = gaussian_delta(4, "20")
+    assert alone <= both.upper
+    assert both.upper <= D("1.01") * both.lower

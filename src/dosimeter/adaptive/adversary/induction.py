@@ -214,7 +214,7 @@ class _Game:
     def limit(self, values: Reals, weights: Reals, b: int) -> None:
         """Nothing above certainty, nothing that could underflow."""
         if self.raised:
-            np.minimum(values, weights[: self.n] * ((1 - self.floor[b]) * (1 + MARGIN)), out=values)
+            np.minimum(values, weights[: self.n] * (max(1 - self.floor[b], SMALLEST) * (1 + MARGIN)), out=values)
             values[(values > 0) & (values < SMALLEST)] = SMALLEST
 
     def one_step(self, values: Reals, weights: Reals, b: int) -> Iterator[tuple[int, int, Reals]]:

@@ -32,7 +32,7 @@ from dosimeter.pld.laws.parts import UNIT
 from dosimeter.pld.laws.spread import Reals
 
 TAIL: Final = 1e-36  # P-mass beyond either end of a law's points, each time it is run
-LONGEST: Final = 1 << 14  # lattice points of one mechanism
+LONGEST: Final = 1 << 16  # lattice points of one mechanism
 _MARGIN: Final = 1e-12  # of a mass: far more than floating point is off by
 
 

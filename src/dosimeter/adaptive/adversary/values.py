@@ -31,7 +31,7 @@ Boundary: TypeAlias = "Callable[[int], Number | None] | Sequence[Number | None]"
 LARGEST_BUDGET: Final = 10**6
 _ULP: Final = 2.0**-52
 _OVERHEAD: Final = 30_000  # of one step, in operations
-_LONGEST: Final = 1 << 17  # losses of a window
+_LONGEST: Final = 1 << 18  # losses of a window
 _NEAR: Final = 1e-3  # of the logarithm of a delta: so close to a root both sides are tried
 _WIDE: Final = 10.0  # standard deviations on either side, where a window cannot hold everything
 _UP = decimal.Context(prec=17, rounding=decimal.ROUND_CEILING, Emin=-999_999, Emax=999_999)
