@@ -109,8 +109,16 @@ def test_a_zero_epsilon_and_a_hopeless_promise() -> None:
 )
 def test_a_game_too_large_to_be_solved_is_refused_at_once(menu: Menu) -> None:
     """One sentence says why and what to change; nothing runs for minutes first."""
-    with pytest.raises((InputError, NoGuaranteeError), match=r"larger step|fewer|more noise"):
+    with pytest.raises((InputError, NoGuaranteeError), match=r"larger step|fewer|more noise|smaller costs"):
         MenuFilter("1", "1e-6", menu)
+
+
+def test_a_budget_that_would_be_too_long_is_the_steward_s_to_choose() -> None:
+    """Where more than 100,000 units would be safe, nothing is cut off silently; a chosen budget is checked."""
+    tiny = Menu((Offer(RandomizedResponse("0.0004"), 1),))
+    with pytest.raises(InputError, match="say units=100000"):
+        MenuFilter("1", "1e-6", tiny)
+    assert MenuFilter("1", "1e-6", tiny, 2_000).value < D("1e-30")
 
 
 def test_costs_in_proportion_are_whole_and_fair() -> None:

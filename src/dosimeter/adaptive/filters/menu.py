@@ -48,6 +48,10 @@ if TYPE_CHECKING:
 LARGEST_UNITS: Final = 100_000
 MOST_WORK: Final = 3 * 10**10  # about half a minute
 MOST_MEMORY: Final = 2 * 10**9  # bytes
+_TOO_LONG: Final = (
+    f"the largest safe budget of this menu is above {LARGEST_UNITS} units; say units={LARGEST_UNITS} where so many are "
+    "enough, or leave the smallest entries out"
+)
 _ROOM: Final = Decimal("0.999999999")  # of delta: the next machine may round the last digits another way
 _NEAR: Final = Decimal("1e-6")  # within which two machines agree about a value
 _AHEAD: Final = 1.05  # the first budget that is tried, as a multiple of the one that is expected
@@ -309,27 +313,39 @@ def _require_modest(menu: Menu, units: int, epsilon: Decimal) -> None:
 def _largest(menu: Menu, epsilon: Decimal, delta: Decimal) -> int:
     from dosimeter.adaptive.adversary.values import largest_budget
 
-    least, guess = min(menu.costs), _expected(menu, epsilon, delta)
+    least = min(menu.costs)
+    if least > LARGEST_UNITS:
+        raise InputError(f"the cheapest entry costs {least} units, more than {LARGEST_UNITS}; give smaller costs")
+    if _expected(menu, epsilon, delta) > LARGEST_UNITS:
+        raise InputError(_TOO_LONG)
+    guess = _guess(menu, epsilon, delta)
     _require_modest(menu, guess, epsilon)
     try:
         found = largest_budget(menu, epsilon, multiply_down(delta, _ROOM), most=LARGEST_UNITS, guess=guess)
     except NoGuaranteeError as error:
         raise InputError(f"the worst case of this menu cannot be computed: {error}") from None
+    if found >= LARGEST_UNITS:
+        raise InputError(_TOO_LONG)
     if found < least:
         raise NoGuaranteeError(
             f"not even {least} units, the cost of the cheapest entry, keep epsilon={text(epsilon)}, "
-            f"delta={text(delta)} for this menu; offer more noise, raise the costs of entries that reveal more, or promise less"
+            f"delta={text(delta)} for this menu; offer more noise, raise the costs of entries that reveal more, or "
+            "promise less"
         )
     return found
 
 
-def _expected(menu: Menu, epsilon: Decimal, delta: Decimal) -> int:
-    """A little more than the budget is if the entries were Gaussian noise of their spread."""
+def _expected(menu: Menu, epsilon: Decimal, delta: Decimal) -> float:
+    """What the budget is if the entries are Gaussian noise of their spread."""
     from dosimeter.notions.profiles import gaussian_mu
 
     mu = float(gaussian_mu(epsilon, delta))
-    near = mu * mu / max(deviation(law) ** 2 / cost for law, cost in _entries(menu))
-    return int(min(_AHEAD * near + max(menu.costs), LARGEST_UNITS))
+    return mu * mu / max(deviation(law) ** 2 / cost for law, cost in _entries(menu))
+
+
+def _guess(menu: Menu, epsilon: Decimal, delta: Decimal) -> int:
+    """The first budget that is tried: a little more than expected."""
+    return int(min(_AHEAD * _expected(menu, epsilon, delta) + max(menu.costs), LARGEST_UNITS))
 
 
 def expected_work(menu: Menu, epsilon: Decimal, delta: Decimal) -> float:
@@ -340,4 +356,4 @@ def expected_work(menu: Menu, epsilon: Decimal, delta: Decimal) -> float:
     """
     from dosimeter.adaptive.adversary.values import effort
 
-    return 2 * effort(menu, _expected(menu, epsilon, delta), epsilon)[0]
+    return 2 * effort(menu, _guess(menu, epsilon, delta), epsilon)[0]
