@@ -1,7 +1,7 @@
 """Laws without a closed form in the Gaussian family: the rule holds by direct sums and integrals, both directions."""
 
 from collections.abc import Callable
-from decimal import ROUND_FLOOR, Decimal, localcontext
+from decimal import ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
@@ -12,8 +12,8 @@ from tests.adaptive.residue import reference as ref
 from dosimeter.accounting import loss_for
 from dosimeter.adaptive.filters import Admitted, ResidueFilter, fits
 from dosimeter.adaptive.residue.dots import dots
-from dosimeter.adaptive.residue.general import general_rows
-from dosimeter.adaptive.residue.prices import gaussian_price
+from dosimeter.adaptive.residue.general import Proof, general_rows
+from dosimeter.adaptive.residue.prices import gaussian_price, gaussian_proves
 from dosimeter.errors import NoGuaranteeError
 from dosimeter.events import (
     DiscreteGaussian,
@@ -34,6 +34,7 @@ from dosimeter.pld.laws.sampled import PoissonSampledLaw
 
 D = Decimal
 SHARE = D("1e-10")
+DOWN = Context(prec=4, rounding=ROUND_FLOOR)
 Profile = Callable[[Any], Any]
 
 
@@ -207,3 +208,29 @@ def test_without_slack_only_closed_forms_are_charged() -> None:
     assert isinstance(some, ResiduePrice)
     assert some.charges[-1] < pure.charges[-1]
     assert loss_for(RandomizedResponse("0.1"), none).delta == 0  # type: ignore[union-attr]
+
+
+PAIRS = [
+    PoissonSampledLaw(Fraction(1, 50), GaussianLaw(Fraction(1))),
+    PoissonSampledLaw(Fraction(1, 10), ResponseLaw(Fraction(3, 2))),
+    FinitePairLaw(("0.53", "0.27", "0.2"), ("0.5", "0.3", "0.2")),
+    FinitePairLaw(("0.999", "0.001"), ("0.99999", "0.00001")),
+]
+
+
+@pytest.mark.parametrize("law", PAIRS, ids=lambda law: law.kind)
+def test_every_row_is_proven_by_itself_and_none_is_dearer_than_needed(law: Any) -> None:
+    """Rows found together, from few points and one proof for many, each pass the whole rule on every side.
+
+    One place less (a unit of the fourth digit) does not: the search gives nothing away. An audit asks the same.
+    """
+    rows, delta = general_rows(law, SHARE, D(1))
+    assert gaussian_proves(law, rows, delta)
+    proof = Proof.of(law, SHARE)
+    for level, charge in rows:
+        assert proof.holds(level, charge)
+        less = charge.next_minus(DOWN)
+        at = level if level != charge else less  # the first row is about a budget of just its charge
+        assert max(proof.missed(number, at, less) for number in range(len(proof.sides))) > 0
+    cheaper = [(level, charge * D("0.99")) for level, charge in rows]
+    assert not gaussian_proves(law, cheaper[-1:], delta)
