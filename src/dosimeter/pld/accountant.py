@@ -23,6 +23,7 @@ from dosimeter.events import Event, require_relation
 from dosimeter.exact import ONE, ZERO, Bound, Number, fraction_down, fraction_up, show, to_decimal
 from dosimeter.exact import count as whole_number
 from dosimeter.neighbours import NeighbouringRelation, require_same
+from dosimeter.pld.closer import closer_delta, closer_epsilon, shared
 from dosimeter.pld.laws.events import laws_of
 from dosimeter.pld.laws.jsonform import law_from_json, law_to_json
 from dosimeter.pld.laws.law import Direction, Law
@@ -105,6 +106,7 @@ class Accountant:
         *,
         log10_delta: Number | None = None,
         direction: Direction | str | None = None,
+        alone: bool = False,
     ) -> Bound:
         """The least epsilon >= 0 for which the composition is (epsilon, delta)-DP.
 
@@ -112,6 +114,7 @@ class Accountant:
             delta: in [1e-300, 1), or 0 where all losses are bounded.
             log10_delta: instead of delta, its decimal logarithm in [-300, 0).
             direction: one direction only (`remove` or `add`); both by default.
+            alone: ask the saddle line only, also where it leaves an allocated record a wide interval.
 
         Raises:
             NoGuaranteeError: no finite epsilon is enough: losses are infinite with at least probability delta, or
@@ -126,20 +129,33 @@ class Accountant:
             if ends[1] > high:
                 self._decided = side.direction
             low, high = max(low, ends[0]), max(high, ends[1])
+        question = {"delta": delta, "log10_delta": log10_delta, "direction": direction}
+        other = None if alone else closer_epsilon(self._counts, (low, high), question)
         if not math.isfinite(high):
-            raise NoGuaranteeError(f"no finite epsilon could be certified at delta={wanted.upper:.3g}")
-        return Bound(_round(low, upward=False), _round(high, upward=True))
+            if other is None:
+                raise NoGuaranteeError(f"no finite epsilon could be certified at delta={wanted.upper:.3g}")
+            return other
+        found = Bound(_round(low, upward=False), _round(high, upward=True))
+        return found if other is None else shared(found, other)
 
-    def delta(self, epsilon: Number, *, direction: Direction | str | None = None) -> Bound:
+    def delta(self, epsilon: Number, *, direction: Direction | str | None = None, alone: bool = False) -> Bound:
         """The least delta for which the composition is (epsilon, delta)-DP; any real epsilon.
 
         For a negative epsilon the identity H(eps; P, Q) = 1 - e^eps + e^eps H(-eps; Q, P) is used.
+
+        Args:
+            epsilon: in [-1e6, 1e6], in nats.
+            direction: one direction only (`remove` or `add`); both by default.
+            alone: ask the saddle line only, also where it leaves an allocated record a wide interval.
         """
         level = to_decimal(epsilon, "epsilon")
         if abs(level) > LARGEST_EPSILON:
             raise InputError(f"epsilon={show(epsilon)} is outside [-{LARGEST_EPSILON}, {LARGEST_EPSILON}]")
         bounds = [self._one_delta(side, level) for side in self.sides(direction)]
-        return Bound(max(b.lower for b in bounds), max(b.upper for b in bounds))
+        found = Bound(max(b.lower for b in bounds), max(b.upper for b in bounds))
+        if alone or level < 0:
+            return found
+        return closer_delta(self._counts, found, {"epsilon": level, "direction": direction})
 
     def profile(self, epsilons: Iterable[Number]) -> tuple[Bound, ...]:
         """`delta` at each epsilon: the privacy profile."""
