@@ -38,7 +38,7 @@ def test_a_power_law_is_inverted(target: float, power: float, rising: bool) -> N
     assert math.isclose(float(found.value), root, rel_tol=2e-9)
     assert found.rival is not None
     assert abs(float(found.value / found.rival) - 1) <= 2e-9
-    assert found.tries < 80
+    assert found.tries <= 14  # a bracket that only one end closes in on takes thirty
 
 
 @given(st.integers(1, 10**9), st.floats(1e-6, 1.0))
@@ -103,3 +103,41 @@ def test_a_bad_range_is_refused() -> None:
     for low, high in ((0, 1), (-1, 1), (2, 1)):
         with pytest.raises(InputError):
             solve(lambda v: point(1.0), Decimal(1), rising=True, low=Decimal(low), high=Decimal(high))
+
+
+@given(st.floats(0.01, 50), st.sampled_from(["1e-12", "1e-7", "1e-4"]))
+@settings(max_examples=40, deadline=None)
+def test_prices_that_are_only_enclosed_end_on_the_safe_side(target: float, width: str) -> None:
+    """With bounds of any width the value is certified, its rival is as near as asked, and whether it fails is known."""
+
+    def price(value: Decimal) -> Bound:
+        truth = Decimal(1) / value + Decimal(1) / value**2
+        return Bound(truth * (1 - Decimal(width)), truth * (1 + Decimal(width)))
+
+    found = solve(price, Decimal(target), rising=False, low=Decimal("1e-6"), high=Decimal("1e9"))
+    assert found.rival is not None
+    assert price(found.value).upper <= Decimal(target) < price(found.rival).upper
+    assert 0 < found.value - found.rival <= Decimal("1e-9") * found.value
+    assert found.rival_fails(Decimal(target)) is (price(found.rival).lower > Decimal(target))
+    assert price(found.value * (1 - 3 * Decimal(width) - Decimal("1e-8"))).lower > Decimal(target)
+
+
+def test_a_round_number_between_the_ends_is_taken() -> None:
+    """A target made from 0.125 finds 0.125 itself, from either side; a search that stops at the ends would not."""
+    rising = solve(lambda v: Bound(8 * v, 8 * v), Decimal(1), rising=True, low=Decimal("1e-3"), high=Decimal(10))
+    falling = solve(lambda v: Bound(1 / v, 1 / v), Decimal(8), rising=False, low=Decimal("1e-3"), high=Decimal(10))
+    assert rising.value == falling.value == Decimal("0.125")
+
+
+def test_a_tolerance_is_within_what_decimals_can_tell() -> None:
+    """Finer than 1e-13, or coarser than a hundredth, is refused."""
+    for tolerance in ("0", "1e-14", "0.5", "-1"):
+        with pytest.raises(InputError, match="tolerance"):
+            solve(
+                lambda v: point(float(v)),
+                Decimal(1),
+                rising=True,
+                low=Decimal("0.1"),
+                high=Decimal(9),
+                tolerance=Decimal(tolerance),
+            )
