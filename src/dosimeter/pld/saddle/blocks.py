@@ -16,6 +16,7 @@ import math
 
 import numpy as np
 
+from dosimeter.errors import NoGuaranteeError
 from dosimeter.pld.laws.law import Complexes, Reals
 from dosimeter.pld.laws.parts import UNIT
 
@@ -23,6 +24,7 @@ ELEMENTARY = 8 * UNIT  # relative error of exp, expm1, log, log1p, sin, cos: doc
 SUM = 40 * UNIT  # error of a pairwise sum of fewer than 2^20 terms, as a share of the sum of their sizes
 _BLOCK = 64
 _TILE = 30  # rows and columns of a tile: 64 * 30 * 30 is below the 65536 operations from which libraries use threads
+_MOST_TERMS = 3e9  # some seconds
 
 
 def rounding(terms: int) -> float:
@@ -32,7 +34,13 @@ def rounding(terms: int) -> float:
 
 
 def turns(losses: Reals | Complexes, weights: Reals | Complexes, step: float, count: int) -> Complexes:
-    """The sums at step * (0, 1, ..., count - 1)."""
+    """The sums at step * (0, 1, ..., count - 1).
+
+    Raises:
+        NoGuaranteeError: there would be too many terms; the answer does without this line then.
+    """
+    if len(losses) * count > _MOST_TERMS:
+        raise NoGuaranteeError(f"{len(losses)} points are too many for a line of {count} nodes")
     root = math.ceil(math.sqrt(count))
     across = math.ceil(root / _TILE)
     columns = math.ceil(root / across)

@@ -88,6 +88,11 @@ def closed(counts: dict[Law, int], variance: Fraction, direction: Direction, mas
         return None
     if isinstance(law, MixtureLaw):
         return _mixture(law, direction, mass)
+    return one_run(law, direction, mass)
+
+
+def one_run(law: Law, direction: Direction, mass: Bound) -> Closed | None:
+    """The closed form of one sampled Gaussian."""
     profile = _sampled(law, direction)
     if profile is None or not isinstance(law, PoissonSampledLaw | FixedSizeSampledLaw):
         return None
@@ -160,7 +165,7 @@ def _root(f: Callable[[float], float], scale: float, end: float | None) -> float
     if f_high > 0:
         return high
     for _ in range(200):  # an end that stays put counts half (Illinois)
-        at = high - f_high * (high - low) / (f_high - f_low)
+        at = high - f_high * (high - low) / (f_high - f_low) if f_high < f_low else (low + high) / 2
         if not low < at < high:
             break
         value = f(at)

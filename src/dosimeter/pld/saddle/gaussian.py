@@ -80,9 +80,9 @@ def _log_profile(variance: Fraction, epsilon: float) -> tuple[Ball, Ball]:
 def _guess(mu: float, log_delta: float) -> float:
     """An epsilon of about the right size: halving in floating point, on a logarithm of the profile."""
     low, high = 0.0, mu * mu / 2 + mu * math.sqrt(-2 * log_delta) + 1e-300
-    for _ in range(40):
+    for _ in range(80):
         middle = (low + high) / 2
-        if high - low <= 1e-6 * high:
+        if high - low <= min(1e-6 * high, 0.05 * mu):
             break
         low, high = (middle, high) if _rough(mu, middle) > log_delta else (low, middle)
     return (low + high) / 2
@@ -90,12 +90,12 @@ def _guess(mu: float, log_delta: float) -> float:
 
 def _rough(mu: float, epsilon: float) -> float:
     a, b = epsilon / mu - mu / 2, epsilon / mu + mu / 2
-    first, second = _log_tail(a), epsilon + _log_tail(b)
+    first, second = log_tail(a), epsilon + log_tail(b)
     gap = second - first
     return first + math.log(-math.expm1(gap)) if gap < 0 else first - 36.0
 
 
-def _log_tail(x: float) -> float:
+def log_tail(x: float) -> float:
     """log P(N(0, 1) > x), roughly."""
     if x < 25:
         return math.log(math.erfc(x / math.sqrt(2)) / 2)

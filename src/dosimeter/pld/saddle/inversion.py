@@ -133,6 +133,23 @@ class Readable(Protocol):
         ...
 
 
+class Moment(Protocol):
+    """A composition's log E[e^(cL)] at one order c, and the error of that."""
+
+    @property
+    def log_moment(self) -> float: ...
+
+    @property
+    def log_error(self) -> float: ...
+
+
+def chernoff(moment: Moment, order: float, log_delta: float) -> float:
+    """An epsilon at which delta is certainly at most e^log_delta, by Chernoff's bound at one order."""
+    result = (moment.log_moment + moment.log_error + log_kernel(order) - log_delta) / order
+    size = (abs(moment.log_moment) + abs(log_delta) + 1 + order) / order
+    return max(result, 0.0) * (1 + 1e-12) + 16 * UNIT * size
+
+
 def read(plain: Readable, twice: Inversion | None, smoothing: float, mass: float, epsilon: float) -> Reading:
     """Bounds of delta(epsilon): `plain` carries a smoothing variance v, `twice` 2v (None when v is 0)."""
     first = plain.read(mass, epsilon)

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dosimeter.errors import NoGuaranteeError
 from dosimeter.pld.allocation.law import AllocatedGaussianLaw
 from dosimeter.pld.allocation.line import is_allocated, on_heights
 from dosimeter.pld.allocation.line import log_end as allocated_end
@@ -71,7 +70,6 @@ _LONGEST: dict[tuple[Law, Direction, Line], Line] = {}  # for a line without its
 _LOCK = threading.Lock()
 _MOST_NODES = 8_000_000  # nodes kept, about 200 MB
 _MOST_KEPT = 8_192
-_MOST_TERMS = 4e10  # nodes times points
 
 
 def on_line(law: Law, direction: Direction, line: Line) -> OnLine:
@@ -133,8 +131,6 @@ def evaluate(law: Law, direction: Direction, line: Line) -> OnLine:
     short, long = zip(*(_split(part, line.end, cut) for part in parts), strict=True)
     points = join([part_points(part, moments, cut) for part in short])
     rest = [part_points(part, still, cut) for part in long if part.spread.pieces]
-    if len(points.losses) * line.count > _MOST_TERMS:
-        raise NoGuaranteeError(f"a {law.kind} law has {len(points.losses)} points, too many for a line this long")
     everything = join([points, *rest])
     log_mass = log_of(1 - law.infinite(direction))
     tilted = tilt(everything, line.order, log_mass)

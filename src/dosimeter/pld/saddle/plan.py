@@ -90,6 +90,13 @@ def order_for_delta(mix: Mix, log_delta: float) -> float:
     return _least(_chernoff(question), 3e-7)[0]
 
 
+def for_moment(mix: Mix, log_delta: float, cut: float | None = None) -> Line:
+    """A line for nothing but the moment at the order at which Chernoff's bound of the epsilon is least."""
+    question = _Question(mix, log_delta, 0.0, _cut(mix.counts, log_delta) if cut is None else cut)
+    order = min(_least(_chernoff(question), 3e-7)[0], _within(mix))
+    return Line(order, 1.5 * order, 1e-6 * order, 8, question.cut)
+
+
 def _chernoff(question: _Question) -> Callable[[Reals], Reals]:
     """Chernoff's bound of the epsilon for the question's delta, as a function of the order."""
 
@@ -111,9 +118,7 @@ def for_epsilon(mix: Mix, epsilon: float) -> Plan:
 
     _, _, rough = place(-600.0)
     question, order, value = place(min(max(rough, _TINIEST) - 1.0, -1e-3))
-    if (
-        value > _ALL
-    ):  # delta is nearly one, and the best order nearly zero: the largest that is as good needs fewer nodes
+    if value > _ALL:  # delta is nearly one, and the best order nearly zero; the largest as good needs fewer nodes
         bounds = question.moments(ORDERS) - ORDERS * epsilon + _log_kernel(ORDERS)
         order = max([order, *ORDERS[bounds <= value + 1].tolist()])
     return _best(question, order)

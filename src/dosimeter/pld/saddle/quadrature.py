@@ -35,7 +35,7 @@ from dosimeter.pld.laws.spread import Piece
 _NODES = 24
 RHOS = np.array([1.3, 1.6, 2.0, 2.5, 3.2, 4.0, 5.0, 6.5, 8.5, 11.0, 15.0, 22.0, 40.0])
 _LOG_EPSILON = math.log(1e-22)
-_MOST_PANELS = 40_000
+_MOST_PANELS = 10_000
 
 
 Moments: TypeAlias = "Sequence[tuple[float, float]]"  # (real order, largest imaginary order)
@@ -212,7 +212,10 @@ def _panels(
     """Middles and half widths of the panels, and for each moment the logarithm of the sum of their errors."""
     low, high = interval
     scale = math.sqrt(-0.5 / piece.gamma) if piece.gamma else high - low
-    edges = np.linspace(low, high, max(1, math.ceil((high - low) / (2 * scale))) + 1)
+    first = max(1, math.ceil((high - low) / (2 * scale)))
+    if first > _MOST_PANELS:
+        raise NoGuaranteeError("a moment of a sampled mechanism needs too many panels; its order is too high")
+    edges = np.linspace(low, high, first + 1)
     middle, half = (edges[1:] + edges[:-1]) / 2, (edges[1:] - edges[:-1]) / 2
     middles, halves, errors = [], [], []
     total = 0

@@ -8,13 +8,13 @@ is a line abandoned for a better one. Answers depend on the multiset of laws onl
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
 from dosimeter.errors import NoGuaranteeError
-from dosimeter.exact import ONE, ZERO, Bound, subtract_down, subtract_up
+from dosimeter.exact import ONE, ZERO, Bound, add_up, fraction_up, subtract_down, subtract_up
 from dosimeter.pld.allocation.frame import frames
 from dosimeter.pld.allocation.line import is_allocated
 from dosimeter.pld.laws.law import Direction, Lattice, Law
@@ -22,15 +22,19 @@ from dosimeter.pld.saddle import plan
 from dosimeter.pld.saddle.bystander import Bystander
 from dosimeter.pld.saddle.closed import Closed, closed
 from dosimeter.pld.saddle.gaussian import gaussian_epsilon
-from dosimeter.pld.saddle.inversion import Inversion, Reading, log_kernel, prepare, read
+from dosimeter.pld.saddle.inversion import Inversion, Reading, chernoff, prepare, read
 from dosimeter.pld.saddle.masses import add_atom, atom_of
 from dosimeter.pld.saddle.periodic import PeriodicInversion, common
 from dosimeter.pld.saddle.periodic import prepare as prepare_period
+from dosimeter.pld.saddle.rare import by_one_jump, by_one_run, loudest
 from dosimeter.pld.saddle.target import Target, exp_bound, sum_bounds, target
-from dosimeter.pld.saddle.total import Total, start
+from dosimeter.pld.saddle.thin import thinned
+from dosimeter.pld.saddle.total import Total, compose, start
 
 TOLERANCE = 5e-7  # relative gap that sends a side to look for a better line
 _WIDE = 1e-3  # relative gap that sends a side to look at simpler compositions around it
+_HARDLY = Decimal("1e-7")  # of delta, that the rarest samples may add before anything else is tried
+_LOOSE = 1e-5  # relative gap from which bounds without a line are tried
 _MOST_LINES = 6
 _LONG = 400  # nodes from which a line is reconsidered when the composition has doubled
 _MUCH_TOO_LONG = 4_000  # nodes from which it is reconsidered sooner
@@ -74,6 +78,7 @@ class Side:
         self._enough = TOLERANCE  # what was reached when a delta like `_asked` was asked for last
         self._asked = 0.0
         self._runs = 0
+        self._alone = True  # not made to bound another side
 
     def append(self, law: Law, count: int) -> None:
         """Compose `count` more runs of a law."""
@@ -131,6 +136,11 @@ class Side:
         if abs(goal.low - self._asked) > 1:
             self._enough, self._asked = TOLERANCE, goal.low
         low, high = 0.0, math.inf if self.top is None else _up(self.top[1])
+        thin = self._thinned(delta.lower)
+        if thin is not None and (not thin[0].counts or thin[1] <= delta.lower * _HARDLY):
+            low, high = self._without(thin, delta, (low, high))
+            if high - low <= TOLERANCE * high:
+                return low, high
         for track in self._candidates(goal):
             before = high - low
             found = self._search(track, goal)
@@ -138,15 +148,61 @@ class Side:
             if math.isfinite(high) and high - low <= self._enough * high:
                 self._tracks = [*(t for t in self._tracks if t is not track), track]
                 return low, high
-            far = track.total.line.count > _VERY_LONG and high - low <= 1e-4 * high
+            far = track.total.line.count > _VERY_LONG and (high - low <= 1e-4 * high or track.plan.smoothing > 0)
             if track.fresh and (far or high - low > before / 2):
                 break
         narrow = math.isfinite(high) and high - low <= _WIDE * high
         for above, side in () if narrow else self._frames():
             ends = side.epsilon(delta)
             low, high = (low, min(high, ends[1])) if above else (max(low, ends[0]), high)
+        if self._alone and (not math.isfinite(high) or high - low > _LOOSE * high):
+            low, high = (low, high) if thin is None else self._without(thin, delta, (low, high))
+            low, high = self._wider(goal, delta, (low, high))
         self._enough = max(TOLERANCE, 1.5 * (high - low) / high) if 0 < high < math.inf else TOLERANCE
         return low, high
+
+    def _wider(self, goal: Target, delta: Bound, ends: tuple[float, float]) -> tuple[float, float]:
+        """Certified ends where no line gave narrow ones: by one moment, and by single runs that lose much."""
+        low, high = ends[0], min(ends[1], self._by_one_moment(goal))
+        law = loudest(self.counts, self.direction, delta)
+        if law is not None:
+            other = self._like({one: times for one, times in self.counts.items() if one != law})
+            found = by_one_run(law, self.counts[law], self.direction, delta, other)
+            low, high = max(low, found[0]), min(high, found[1])
+        return low, min(high, by_one_jump(self._mix, self.variance, self.atom, delta))
+
+    def _without(self, thin: tuple[Side, Decimal], delta: Bound, ends: tuple[float, float]) -> tuple[float, float]:
+        """Certified ends from what is left without the rarest samples."""
+        other, share = thin
+        low, high = other.epsilon(delta)[0], other.epsilon(Bound(subtract_down(delta.lower, share), delta.upper))[1]
+        return max(ends[0], low), min(ends[1], high)
+
+    def _by_one_moment(self, goal: Target) -> float:
+        """An epsilon that is certainly enough, by Chernoff's bound at the order that is best for it."""
+        line = plan.for_moment(self._mix, goal.low)
+        try:
+            total = compose(line, self.direction, self.counts)
+        except NoGuaranteeError:
+            return math.inf
+        share = _share(total, goal)
+        if share > 0.5:
+            return math.inf
+        return chernoff(prepare(total, self.variance), line.order, goal.low + math.log1p(-share))
+
+    def _thinned(self, delta: Decimal) -> tuple[Side, Decimal] | None:
+        """The composition without its rarest samples, and how much those may add to delta; None if none are so rare."""
+        found = thinned(self.counts, self.direction, Fraction(delta))
+        return None if found is None else (self._like(found[0]), fraction_up(found[1]))
+
+    def _like(self, counts: Mapping[Law, int]) -> Side:
+        """Other laws next to the same Gaussian losses, with the same infinite atom."""
+        other = Side(self.direction)
+        other._alone = False
+        for law, count in counts.items():
+            other.append(law, count)
+        other.variance += self.variance
+        other._lost = self._lost
+        return other
 
     def _is_below(self, goal: Target, known: float) -> bool:
         """Whether `known` is certainly enough: by one moment, or by the line that was read last."""
@@ -181,18 +237,20 @@ class Side:
             lower, upper = (ZERO, other.upper) if above else (other.lower, ONE)
             upper = min(upper, result.upper)
             result = Bound(min(max(lower, result.lower), upper), upper)
+        thin = (
+            self._thinned(ONE) if self._alone and result.upper - result.lower > Decimal(_WIDE) * result.upper else None
+        )
+        if thin is not None:
+            base = thin[0].delta(epsilon)
+            upper = min(result.upper, add_up(base.upper, thin[1]))
+            result = Bound(min(max(result.lower, base.lower), upper), upper)
         return result
 
     def _frames(self) -> Iterator[tuple[bool, Side]]:
         """Compositions certainly below (False) and above (True) this one, if it has allocated records."""
         if any(is_allocated(law) for law in self.counts):
             for above, counts in frames(self.counts):
-                other = Side(self.direction)
-                for law, count in counts.items():
-                    other.append(law, count)
-                other.variance += self.variance
-                other._lost = self._lost
-                yield above, other
+                yield above, self._like(counts)
 
     @property
     def _mass(self) -> Bound:
@@ -259,7 +317,7 @@ class Side:
 
     def _over(self, track: _Track, goal: Target, reading: Reading) -> float:
         """An upper bound of delta over the target; infinite where the line leaves out more than is asked about."""
-        share, gap = _share(track, goal), reading.log_scale - goal.low
+        share, gap = _share(track.total, goal), reading.log_scale - goal.low
         if share > 0.5:
             return math.inf
         return reading.upper * math.exp(min(gap, 700.0)) * (1 + 1e-15 * (2 + abs(gap))) + share
@@ -267,7 +325,7 @@ class Side:
     def _search(self, track: _Track, goal: Target) -> tuple[float, float]:
         """Certified ends around the root of delta(eps) = target on one line; (0, inf) at worst."""
         first = self._read(track, 0.0)
-        share = _share(track, goal)
+        share = _share(track.total, goal)
         if share > 0.5:  # chosen for a much larger delta: what the line leaves out is more than is asked about
             return 0.0, math.inf
 
@@ -281,7 +339,7 @@ class Side:
         if over(first) <= 1:
             return 0.0, 0.0
         c = track.total.line.order
-        cap = _chernoff(track.ready(), c, goal, share)
+        cap = chernoff(track.ready(), c, goal.low + math.log1p(-share))
         cap = cap if self.top is None else min(cap, _up(self.top[1]))
         if track.plan.smoothing > 1:  # such a line has no lower ends, and its upper ones are hardly better than that
             return 0.0, cap
@@ -320,15 +378,9 @@ class Side:
         return limit
 
 
-def _chernoff(inversion: Inversion | PeriodicInversion, order: float, goal: Target, share: float) -> float:
-    """An epsilon that is enough, by the moment on the line; `share` of the target is for what the line leaves out."""
-    cap = (inversion.log_moment + inversion.log_error + log_kernel(order) - goal.low - math.log1p(-share)) / order
-    return max(cap, 0.0) * (1 + 1e-12) + 1e-300
-
-
-def _share(track: _Track, goal: Target) -> float:
+def _share(total: Total, goal: Target) -> float:
     """What a line leaves out, over the target; at most one."""
-    return math.exp(min(math.log(track.total.cut + 1e-320) - goal.low, 0.0))
+    return math.exp(min(math.log(total.cut + 1e-320) - goal.low, 0.0))
 
 
 def _up(value: Fraction) -> float:
