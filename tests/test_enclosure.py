@@ -1,5 +1,6 @@
 """Balls leave as decimals on the stated side of the truth, right to 25 digits."""
 
+import math
 import os
 import subprocess
 import sys
@@ -106,3 +107,41 @@ def test_a_forked_child_does_not_wait_for_its_parents_threads() -> None:
         [sys.executable, "-W", "ignore", "-c", _FORK], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout.split() == ["0.4621171572600097585023185", "0"]
+
+
+def test_a_precision_that_other_code_changes_is_set_again() -> None:
+    """The setting belongs to the process; code that knows nothing of the lock may lower it in the middle of a sum."""
+    calls = []
+
+    def meddled() -> object:
+        calls.append(flint.ctx.prec)
+        if len(calls) <= 50:
+            flint.ctx.prec = 10
+        return ball(2).sqrt()
+
+    before = flint.ctx.prec
+    value = enclose(meddled)
+    assert value.rel_accuracy_bits() >= 90
+    assert len(set(calls)) == 1, "raising the precision would have ended in a refusal"
+    assert len(calls) == 51
+    assert flint.ctx.prec == before
+
+
+def test_enclosures_survive_a_thread_that_changes_the_precision() -> None:
+    before, stop = flint.ctx.prec, threading.Event()
+
+    def meddle() -> None:
+        while not stop.is_set():
+            flint.ctx.prec = 20
+
+    thread = threading.Thread(target=meddle)
+    thread.start()
+    try:
+        values = [enclose(lambda k=k: (ball(k) + ball(2).sqrt()).log()) for k in range(1, 200)]  # type: ignore[misc]
+    finally:
+        stop.set()
+        thread.join()
+        flint.ctx.prec = before
+    for k, value in enumerate(values, 1):
+        assert value.rel_accuracy_bits() >= 90
+        assert abs(float(value.mid()) - math.log(k + math.sqrt(2))) < 1e-12

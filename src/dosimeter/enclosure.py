@@ -26,6 +26,7 @@ DIGITS: Final = 25
 _FIRST_BITS: Final = 160
 _LAST_BITS: Final = 16_384
 _LARGEST_BITS: Final = 100_000
+_PATIENCE: Final = 1_000  # how often a precision that somebody else changed is set again
 _LOCK = threading.RLock()  # the working precision belongs to the whole process
 
 
@@ -69,14 +70,20 @@ def enclose(function: Callable[[], Ball], digits: int = DIGITS + 3) -> Ball:
     Raises:
         NoGuaranteeError: the value cannot be pinned down (for example, it is exactly zero in disguise).
     """
+    import flint
+
     wanted = int(digits * 3.33) + 2
-    bits = _FIRST_BITS
+    bits, disturbed = _FIRST_BITS, 0
     while bits <= _LAST_BITS:
         with precision(bits):
             result = function()
             if result.is_finite() and (result.is_exact() or result.rel_accuracy_bits() >= wanted):
                 return result
-        bits *= 2
+            meddled = flint.ctx.prec != bits  # by other code in another thread; a ball stays right, only wider
+        if meddled and disturbed < _PATIENCE:
+            disturbed += 1
+        else:
+            bits *= 2
     raise NoGuaranteeError(f"a value could not be enclosed to {digits} digits with {_LAST_BITS} bits")
 
 
