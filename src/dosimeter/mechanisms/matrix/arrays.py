@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from dosimeter.errors import InputError, NoGuaranteeError
-from dosimeter.exact import Bound, show
+from dosimeter.exact import Bound, amount, show
 
 if TYPE_CHECKING:
     Array: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
@@ -31,20 +31,21 @@ _UP: Final = decimal.Context(prec=30, rounding=decimal.ROUND_CEILING)
 _DOWN: Final = decimal.Context(prec=30, rounding=decimal.ROUND_FLOOR)
 
 
-def read_array(value: object, name: str, dimensions: tuple[int, ...] = (2,), *, private: bool = False) -> Array:
+def read_array(value: object, name: str, dimensions: tuple[int, ...] = (2,)) -> Array:
     """A frozen copy of `value` as binary floats.
 
     Args:
         value: an array, a nested sequence, or anything that converts to one.
         name: what it is called in an error message.
         dimensions: how many axes it may have.
-        private: whether it came from rows; then no message describes more than its shape.
 
     Raises:
         InputError: not numbers, not finite, too large, empty, or of another shape.
     """
     try:
+        _refuse_mask(value, name)
         raw = np.asarray(value)
+        _check_size(raw, name)  # before anything is copied
         if raw.dtype.kind not in "iuf" or raw.dtype.itemsize > 8:
             raw = _numbers(raw, name)
         array = np.array(raw, dtype=np.float64, order="C")
@@ -55,18 +56,44 @@ def read_array(value: object, name: str, dimensions: tuple[int, ...] = (2,), *, 
     if array.ndim not in dimensions:
         wanted = " or ".join(str(d) for d in dimensions)
         raise InputError(f"{name} has {array.ndim} axes; give {wanted}")
-    if not 1 <= array.size <= MAX_ENTRIES:
-        raise InputError(f"{name} has {array.size} entries; it may have 1 to {MAX_ENTRIES}")
     if not np.isfinite(array).all():
         raise InputError(f"{name} holds an entry that is not finite; give finite numbers")
-    if not private:
-        size = np.abs(array[array != 0])
-        if size.size and not (size.min() >= SMALLEST_ENTRY and size.max() <= LARGEST_ENTRY):
-            raise InputError(
-                f"{name} holds an entry outside [{SMALLEST_ENTRY:g}, {LARGEST_ENTRY:g}] in size; change the unit"
-            )
+    size = np.abs(array[array != 0])
+    if size.size and not (size.min() >= SMALLEST_ENTRY and size.max() <= LARGEST_ENTRY):
+        raise InputError(
+            f"{name} holds an entry outside [{SMALLEST_ENTRY:g}, {LARGEST_ENTRY:g}] in size; change the unit"
+        )
     array.flags.writeable = False
     return array
+
+
+def _refuse_mask(value: object, name: str) -> None:
+    """A masked array loses its mask on the way: what was hidden would be released."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise InputError(f"{name} is a masked array; fill what it hides, `.filled(0.0)`, and give the plain array")
+
+
+def _check_size(array: Any, name: str) -> None:
+    if not 1 <= array.size <= MAX_ENTRIES:
+        raise InputError(f"{name} has {array.size} entries; it may have 1 to {MAX_ENTRIES}")
+
+
+def read_private(value: object, name: str) -> Array:
+    """Numbers that come from rows, as floats of any size or none at all (NaN); no message quotes one.
+
+    Raises:
+        InputError: a masked or complex array, or something that is not an array of numbers.
+    """
+    _refuse_mask(value, name)
+    try:
+        array = np.asarray(value)
+        real = array.dtype.kind != "c"
+        found = np.asarray(array.astype(np.float64) if real else array.real)
+    except Exception:  # whatever a foreign object raises may quote what it holds
+        raise InputError(f"{name} is not an array of numbers") from None
+    if not real:
+        raise InputError(f"{name} is complex; release real and imaginary parts as numbers of their own")
+    return found
 
 
 def _numbers(raw: Any, name: str) -> Any:
@@ -84,6 +111,14 @@ def read_float(value: object, name: str) -> float:
     if not array > 0:
         raise InputError(f"{name}={show(value)} is not above 0")
     return float(array)
+
+
+def read_size(value: object, name: str, *, round_up: bool = True) -> Decimal:
+    """A positive amount in the range that entries have: products with them neither overflow nor vanish."""
+    read = amount(value, name, round_up=round_up)  # type: ignore[arg-type]
+    if not SMALLEST_ENTRY <= read <= LARGEST_ENTRY:
+        raise InputError(f"{name}={show(value)} is outside [{SMALLEST_ENTRY:g}, {LARGEST_ENTRY:g}]; change the unit")
+    return read
 
 
 def off(terms: int) -> float:

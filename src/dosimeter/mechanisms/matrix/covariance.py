@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias
 import numpy as np
 
 from dosimeter.errors import InputError
-from dosimeter.exact import amount, count, divide_down
+from dosimeter.exact import count, divide_down
 from dosimeter.mechanisms.matrix.arrays import (
     MAX_DENSE,
     MAX_ENTRIES,
@@ -28,6 +28,7 @@ from dosimeter.mechanisms.matrix.arrays import (
     norm,
     off,
     read_array,
+    read_size,
     spectral_norm,
 )
 
@@ -87,7 +88,7 @@ class IidNoise:
     kind: ClassVar[str] = "iid"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "std", amount(self.std, "std", round_up=False))
+        object.__setattr__(self, "std", read_size(self.std, "std", round_up=False))
         object.__setattr__(self, "shape", read_shape(self.shape))
 
     @property
@@ -321,6 +322,8 @@ class LowRankNoise:
         std: of the independent part, above 0. Without it the noise would live on a subspace and protect nothing else.
         factor: F, d x k with k at most 4,096: the extra directions, columns need not be orthogonal.
 
+    The factor is at most 10^12 times std in size.
+
     The whitener is H = (I - V w V^T)/std, with V the left singular vectors of F/std and w = 1 - (1 + s^2)^(-1/2).
     """
 
@@ -332,10 +335,16 @@ class LowRankNoise:
 
     def __post_init__(self) -> None:
         factor = read_array(self.factor, "factor")
-        std = float_down(amount(self.std, "std", round_up=False))
+        std = float_down(read_size(self.std, "std", round_up=False))
         if factor.shape[1] > MAX_DENSE:
             raise InputError(f"factor has {factor.shape[1]} columns; at most {MAX_DENSE}")
-        directions, sizes, _ = np.linalg.svd(factor / std, full_matrices=False)
+        with np.errstate(over="ignore"):
+            scaled = factor / std
+        if not np.abs(scaled).max() * math.sqrt(scaled.size) <= MOST_CONDITION:
+            raise InputError(
+                f"factor is more than {MOST_CONDITION:g} times std in size; raise std, or lower the factor"
+            )
+        directions, sizes, _ = np.linalg.svd(scaled, full_matrices=False)
         root = np.sqrt(1 + sizes * sizes)
         object.__setattr__(self, "std", std)
         object.__setattr__(self, "factor", factor)
@@ -386,9 +395,8 @@ class LowRankNoise:
         if v.shape[0] > v.shape[1]:
             return self.precision * (1 - 4 * UNIT), self.precision * worst * (1 + 4 * UNIT)
         least = float(self._weights.min())
-        return self.precision * (1 - least * (1 + wrong)) * (1 - 8 * UNIT), self.precision * (
-            1 - least * (1 - wrong)
-        ) * (1 + 8 * UNIT)
+        rest = (1 - least * (1 + wrong) - 4 * UNIT, 1 - least * (1 - wrong) + 4 * UNIT)  # what cancels is off by < 4 u
+        return self.precision * max(rest[0], 0.0) * (1 - 8 * UNIT), self.precision * rest[1] * (1 + 8 * UNIT)
 
     def scaled(self, factor: float) -> LowRankNoise:
         """The same shape with the noise multiplied by `factor`."""
@@ -416,7 +424,7 @@ class ToeplitzNoise:
     def __post_init__(self) -> None:
         coefficients = read_array(self.coefficients, "coefficients", (1,))
         shape = read_shape(self.shape)
-        std = float_down(amount(self.std, "std", round_up=False))
+        std = float_down(read_size(self.std, "std", round_up=False))
         if not coefficients[0] > 0:
             raise InputError("the first coefficient of a Toeplitz strategy must be above 0: step 1 would have no noise")
         if coefficients.size > shape[0]:

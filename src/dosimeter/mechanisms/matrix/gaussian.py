@@ -7,18 +7,26 @@ mu = sup |H D| over the sensitivity set, and with no smaller parameter; everythi
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import cast
+from typing import Final, cast
+
+import numpy as np
 
 from dosimeter.errors import InputError
 from dosimeter.events import Gaussian
-from dosimeter.exact import ONE, Bound, Number, amount, divide_up, multiply_up
+from dosimeter.exact import ONE, ZERO, Bound, Number, amount, divide_up, multiply_up
 from dosimeter.mechanisms.matrix.arrays import between, float_up
 from dosimeter.mechanisms.matrix.covariance import COVARIANCES, Covariance, IidNoise
 from dosimeter.mechanisms.matrix.sensitivity import SENSITIVITY_SETS, FrobeniusBall, SensitivitySet
 from dosimeter.notions import GDP, ZCDP
+
+# Below the smallest the parts of a sum may vanish one by one, and their total would be too small without a trace.
+_SMALLEST_MU: Final = Decimal("1e-250")
+_LARGEST_MU: Final = Decimal("1e250")
+_BEYOND: Final = Decimal("1e999")
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +58,11 @@ class GaussianMechanism:
         if not isinstance(sensitivity, SENSITIVITY_SETS):
             names = ", ".join(s.__name__ for s in SENSITIVITY_SETS)
             raise InputError(f"{type(sensitivity).__name__} is not a sensitivity set; use one of: {names}")
-        if not self.mu.upper.is_finite():
-            raise InputError("the worst difference is beyond every range; add noise, or change the unit")
+        if not _SMALLEST_MU <= self.mu.upper <= _LARGEST_MU:  # NaN is outside as well
+            raise InputError(
+                f"the worst difference is outside [{_SMALLEST_MU:g}, {_LARGEST_MU:g}] deviations of the noise, where "
+                "floating point overflows or vanishes; change the unit of the value, or the noise"
+            )
 
     @cached_property
     def mu(self) -> Bound:
@@ -59,8 +70,11 @@ class GaussianMechanism:
         if isinstance(self.noise, IidNoise) and isinstance(self.sensitivity, FrobeniusBall):
             exact = divide_up(self.sensitivity.radius, self.noise.std)
             return Bound(exact, exact)
-        lower, upper = self.sensitivity.worst(self.noise)
-        return between(min(lower, upper), upper)
+        with np.errstate(all="ignore"):  # what overflows is refused below
+            lower, upper = self.sensitivity.worst(self.noise)
+        if not math.isfinite(upper) or math.isnan(lower):
+            return Bound(ZERO, _BEYOND)
+        return between(max(min(lower, upper), 0.0), upper)
 
     @property
     def gdp(self) -> GDP:
@@ -100,7 +114,9 @@ class GaussianMechanism:
             return GaussianMechanism(IidNoise(std, self.noise.shape), self.sensitivity)
         factor = float_up(divide_up(self.mu.upper, wanted))
         for _ in range(8):  # rounding may leave it a digit too small
-            scaled = GaussianMechanism(self.noise.scaled(factor), self.sensitivity)
+            with np.errstate(all="ignore"):  # an entry that overflows is refused as not finite
+                noise = self.noise.scaled(factor)
+            scaled = GaussianMechanism(noise, self.sensitivity)
             if scaled.mu.upper <= wanted:
                 return scaled
             factor *= float_up(divide_up(scaled.mu.upper, wanted)) * (1 + 2.0**-50)

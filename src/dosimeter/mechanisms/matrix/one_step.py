@@ -16,8 +16,9 @@ import numpy as np
 
 from dosimeter.errors import InputError
 from dosimeter.events import Gaussian
-from dosimeter.exact import ONE, Number, add_up, amount, count, fraction_up, multiply_up, subtract_up, to_fraction
+from dosimeter.exact import ONE, Number, add_up, amount, count, fraction_up, multiply_up, show, subtract_up, to_fraction
 from dosimeter.mechanisms.entropy import Entropy
+from dosimeter.mechanisms.matrix.arrays import read_float
 from dosimeter.mechanisms.matrix.covariance import IidNoise
 from dosimeter.mechanisms.matrix.gaussian import GaussianMechanism
 from dosimeter.mechanisms.matrix.release import MatrixRelease
@@ -65,16 +66,18 @@ class OneStepStream:
         self._width = count(width, "width", largest=MAX_WIDTH)
         share = to_fraction(correlation, "correlation")
         if not 0 <= share < 1:
-            raise InputError(f"correlation={correlation} must lie in [0, 1)")
+            raise InputError(f"correlation={show(correlation)} must lie in [0, 1)")
         self._share = float(share)
+        if self._share == 1:
+            raise InputError(f"correlation={show(correlation)} is too near 1 for floating point")
         self._decay = Fraction(self._share)  # the float is what the recursion uses
         self._steps = count(max_steps, "max_steps", largest=MAX_STEPS)
         noise = IidNoise(amount(std, "std", round_up=False), (self._width, 1))
         clip = amount(clip_norm, "clip_norm")
-        reach = entry_bound / (1 - self._share) * (1 + 1e-9)
+        self._bound = read_float(entry_bound, "entry_bound")
+        reach = self._bound / (1 - self._share) * (1 + 1e-9)
         error = 4 * self._steps * 2.0**-53 * reach  # every step of the recursion rounds twice
         self._release = MatrixRelease(GaussianMechanism(noise, FrobeniusBall(clip)), reach, value_error=error)
-        self._bound = entry_bound
         self._entropy = entropy
         self._private = np.zeros(self._width)
         self._public = np.zeros(self._width)

@@ -18,15 +18,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
 from dosimeter.errors import InputError
 from dosimeter.events import Gaussian
-from dosimeter.exact import ONE, add_up, count
+from dosimeter.exact import ONE, add_up, count, show
 from dosimeter.mechanisms.entropy import Entropy, SystemEntropy
-from dosimeter.mechanisms.matrix.arrays import decimal_up, read_float
+from dosimeter.mechanisms.matrix.arrays import decimal_up, read_array, read_float, read_private
 from dosimeter.mechanisms.matrix.covariance import whitening_error
 from dosimeter.mechanisms.matrix.gaussian import GaussianMechanism
 from dosimeter.mechanisms.matrix.normal import MAX_FRACTION_BITS, rounded_normals
@@ -62,10 +63,18 @@ class MatrixRelease:
     value_error: float = 0.0
 
     def __post_init__(self) -> None:
+        if not isinstance(cast("object", self.mechanism), GaussianMechanism):
+            raise InputError(f"mechanism={show(self.mechanism)} is not a GaussianMechanism")
         object.__setattr__(self, "entry_bound", read_float(self.entry_bound, "entry_bound"))
-        if not (isinstance(self.value_error, float) and 0 <= self.value_error < self.entry_bound):
-            raise InputError("value_error must be a number from 0 to below entry_bound")
+        error = float(read_array(self.value_error, "value_error", (0,)))
+        if not 0 <= error < self.entry_bound:
+            raise InputError(f"value_error={show(self.value_error)} must be a number from 0 to below entry_bound")
+        object.__setattr__(self, "value_error", error)
         reach = self.mechanism.noise.reach(self.entry_bound)
+        if not reach < 2.0**_WHOLE_BITS:
+            raise InputError(
+                f"entries of size {self.entry_bound:g} do not fit 64 bits; lower entry_bound, or add noise"
+            )
         room = _WHOLE_BITS - math.frexp(reach)[1]
         given = min(_USUAL_BITS, room) if self.fraction_bits is None else self.fraction_bits
         if self.fraction_bits is not None:
@@ -82,12 +91,14 @@ class MatrixRelease:
     def _step(self) -> float:
         return 2.0 ** -(self.fraction_bits or 0)
 
-    @property
+    @cached_property
     def mu(self) -> Decimal:
         """The GDP parameter of the release, rounded up."""
         rows, columns = self.mechanism.noise.shape
         noise = self.mechanism.noise
-        each = self._step + 2 * whitening_error(noise, self.entry_bound) + 2 * self.value_error * noise.gain()[1]
+        each = self._step + 2 * whitening_error(noise, self.entry_bound)
+        if self.value_error:
+            each += 2 * self.value_error * noise.gain()[1]
         return add_up(self.mechanism.mu.upper, decimal_up((rows * columns) ** 0.5 * each * (1 + 1e-12)))
 
     def event(self) -> Gaussian:
@@ -119,10 +130,7 @@ class MatrixRelease:
         return np.asarray(self.mechanism.noise.colour(noisy)).reshape(given)
 
     def _read(self, value: object, shape: tuple[int, int]) -> tuple[Array, tuple[int, ...]]:
-        try:
-            array = np.asarray(value, dtype=np.float64)
-        except Exception:  # whatever a foreign object raises may quote what it holds
-            raise InputError("the value is not an array of numbers") from None
+        array = read_private(value, "the value")
         given = array.shape
         if array.ndim == 1 and shape[1] == 1:
             array = array[:, None]

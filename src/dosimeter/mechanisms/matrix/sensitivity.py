@@ -15,8 +15,17 @@ from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias, cast
 import numpy as np
 
 from dosimeter.errors import InputError
-from dosimeter.exact import ONE, amount
-from dosimeter.mechanisms.matrix.arrays import UNIT, float_down, float_up, norm, off, read_array, spectral_norm
+from dosimeter.exact import ONE
+from dosimeter.mechanisms.matrix.arrays import (
+    UNIT,
+    float_down,
+    float_up,
+    norm,
+    off,
+    read_array,
+    read_size,
+    spectral_norm,
+)
 from dosimeter.mechanisms.matrix.covariance import (
     Covariance,
     DenseNoise,
@@ -45,7 +54,7 @@ class FrobeniusBall:
     kind: ClassVar[str] = "frobenius_ball"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", amount(self.radius, "radius"))
+        object.__setattr__(self, "radius", read_size(self.radius, "radius"))
 
     def worst(self, noise: Covariance) -> tuple[float, float]:
         """Bounds of sup |H D|: radius times the norm of the whitener."""
@@ -106,7 +115,7 @@ class SubspaceBall:
     def __post_init__(self) -> None:
         basis = read_array(self.basis, "basis")
         object.__setattr__(self, "basis", basis)
-        object.__setattr__(self, "radius", amount(self.radius, "radius"))
+        object.__setattr__(self, "radius", read_size(self.radius, "radius"))
         if basis.shape[1] > basis.shape[0]:
             raise InputError(f"a basis of {basis.shape[1]} columns in {basis.shape[0]} dimensions is not independent")
         sizes = np.linalg.svd(basis, compute_uv=False)
@@ -202,7 +211,7 @@ class StrategyColumns:
         if not strategy.any():
             raise InputError("the strategy is zero everywhere: nothing would be released")
         object.__setattr__(self, "strategy", strategy)
-        object.__setattr__(self, "change", amount(self.change, "change"))
+        object.__setattr__(self, "change", read_size(self.change, "change"))
 
     def worst(self, noise: Covariance) -> tuple[float, float]:
         """Bounds of max_j |H A e_j| change."""
@@ -212,7 +221,7 @@ class StrategyColumns:
         for column in self.strategy.T:
             low, high = _size(column[:, None], noise)
             lower, upper = max(lower, low), max(upper, high)
-        return float_down(self.change) * lower * (1 - UNIT), float_up(self.change) * upper * (1 + UNIT)
+        return float_down(self.change) * lower * (1 - UNIT), float_up(self.change) * upper * (1 + 2 * UNIT)
 
 
 SensitivitySet: TypeAlias = FrobeniusBall | ColumnBalls | SubspaceBall | FiniteSet | StrategyColumns
@@ -224,7 +233,7 @@ def _size(difference: Array, noise: Covariance) -> tuple[float, float]:
         raise InputError(f"a difference of shape {difference.shape} does not fit noise of shape {noise.shape}")
     image, wrong = noise.whiten(difference)
     lower, upper = norm(image)
-    return max(lower - wrong, 0.0) * (1 - UNIT), (upper + wrong) * (1 + UNIT)
+    return max(lower - wrong, 0.0) * (1 - UNIT), (upper + wrong) * (1 + 2 * UNIT)
 
 
 def _column_gains(noise: Covariance) -> list[tuple[float, float]] | None:
@@ -239,7 +248,7 @@ def _column_gains(noise: Covariance) -> list[tuple[float, float]] | None:
         h1, h2 = noise.whiteners
         if np.count_nonzero(h2) == columns and h2.diagonal().all():
             low, high = spectral_norm(h1)
-            return [(low * abs(h) * (1 - UNIT), high * abs(h) * (1 + UNIT)) for h in h2.diagonal().tolist()]
+            return [(low * abs(h) * (1 - UNIT), high * abs(h) * (1 + 2 * UNIT)) for h in h2.diagonal().tolist()]
     return None
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -30,11 +30,12 @@ from dosimeter.exact import (
     count,
     divide_up,
     multiply_up,
+    show,
     sqrt_up,
     subtract_up,
 )
 from dosimeter.mechanisms.entropy import Entropy
-from dosimeter.mechanisms.matrix.arrays import decimal_up, off, read_array, read_float
+from dosimeter.mechanisms.matrix.arrays import decimal_up, off, read_array, read_float, read_private
 from dosimeter.mechanisms.matrix.covariance import IidNoise
 from dosimeter.mechanisms.matrix.gaussian import GaussianMechanism
 from dosimeter.mechanisms.matrix.release import MatrixRelease
@@ -66,10 +67,12 @@ class ColumnCharges:
         """The charges after a row that moves a record in step s by `moves[s]` standard deviations.
 
         Raises:
-            InputError: fewer moves than steps that have arrived.
+            InputError: fewer moves than steps that have arrived, or one that is negative or no number.
         """
-        if len(moves) < len(self.squares):
-            raise InputError(f"{len(moves)} moves for {len(self.squares)} steps; give one per step")
+        given = cast("object", moves)
+        if not isinstance(given, Sequence) or isinstance(given, str) or len(given) < len(self.squares):
+            raise InputError(f"moves={show(given)} must be a list with one for each of {len(self.squares)} steps")
+        moves = [amount(m, "a move", zero=True) for m in given]
         before = self.squares + (ZERO,) * (len(moves) - len(self.squares))
         return ColumnCharges(tuple(add_up(old, multiply_up(m, m)) for old, m in zip(before, moves, strict=True)))
 
@@ -171,6 +174,8 @@ class Stream:
     def follow(self, value: object, strategy: StreamStrategy, std: Number) -> Array:
         """`step` with the strategy's own next row."""
         t = len(self._inputs)
+        if not isinstance(cast("object", strategy), StreamStrategy):
+            raise InputError(f"strategy={show(strategy)} is not a StreamStrategy")
         if t >= strategy.steps:
             raise InputError(f"the strategy has {strategy.steps} rows and all are used; no row serves twice")
         return self.step(value, strategy.matrix[t, : t + 1], std)
@@ -219,10 +224,7 @@ class Stream:
 
 def numbers(value: object, width: int) -> Array:
     """One step's numbers; what is not a number counts as 0, so that no row decides whether a release succeeds."""
-    try:
-        array = np.asarray(value, dtype=np.float64).reshape(-1)
-    except Exception:  # whatever a foreign object raises may quote what it holds
-        raise InputError("the step's value is not an array of numbers") from None
+    array = read_private(value, "the step's value").reshape(-1)
     if array.size != width:
         raise InputError(f"the step has {array.size} numbers; the stream has width {width}")
     return np.nan_to_num(array, nan=0.0, posinf=0.0, neginf=0.0)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from dosimeter.errors import InputError
-from dosimeter.exact import Number, count, to_fraction
+from dosimeter.exact import Number, count, show, to_fraction
 from dosimeter.mechanisms.matrix.arrays import MAX_DENSE, SMALLEST_ENTRY, read_array
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def one_step_strategy(steps: int, correlation: Number) -> StreamStrategy:
     """
     share = to_fraction(correlation, "correlation")
     if not 0 <= share < 1:
-        raise InputError(f"correlation={correlation} must lie in [0, 1)")
+        raise InputError(f"correlation={show(correlation)} must lie in [0, 1)")
     n = count(steps, "steps", largest=MAX_DENSE)
     return _from_inverse([1.0, -float(share)], n, f"one step({float(share):g})")
 
