@@ -160,3 +160,66 @@ def test_a_name_used_for_another_question_is_refused(make: Make) -> None:
     session.marginals([["sex"]], {"sex": ["F", "M"]}, mu=1, request="mine")
     with pytest.raises(RequestConflict):
         session.marginals([["age"]], KEYS, mu=1, request="mine")
+
+
+def test_rows_outside_the_keys_are_in_no_cell(make: Make) -> None:
+    """Declared ages leave two thirds of the rows out: total and cells speak of the rows inside."""
+    session = make(epsilon=None, delta=None, mu="900")
+    ages = list(range(20, 40))
+    answer = session.marginals([["sex"], ["age"], ["sex", "age"]], {"sex": ["F", "M"], "age": ages}, mu=200)
+    inside = _people()[:, :20]
+    assert answer.table()[()] == pytest.approx(inside.sum(), abs=1)
+    assert list(answer.table("sex").values()) == pytest.approx(inside.sum(axis=1), abs=1)
+    assert list(answer.table("sex", "age").values()) == pytest.approx(inside.ravel(), abs=1)
+    assert abs(answer.table()[()] - 900) > 500  # control: the total of all rows, shared out among the cells
+
+
+@pytest.mark.parametrize("keys", [["F", None], ["F", "it's"], ["F", 'q"']])
+def test_every_kind_of_key_can_be_declared(make: Make, keys: list[str | None]) -> None:
+    """Missing values and keys with quotes are keys like others."""
+    session = make(epsilon=None, delta=None, mu="900")
+    answer = session.marginals([["sex"]], {"sex": keys}, mu=200)
+    assert list(answer.table("sex").values()) == pytest.approx([450, 0], abs=1)
+
+
+def test_known_is_of_the_same_rows(make: Make) -> None:
+    """Pieces of other rows are refused, by their condition's normal form; nothing is charged."""
+    session = make(epsilon=None, delta=None, mu="9")
+    first = session.marginals([["sex"]], KEYS, mu=1, where="age>=50")
+    before = session.remaining()
+    for where in (None, "age >= 30"):
+        with pytest.raises(QueryError, match="other rows"):
+            session.marginals([["age"]], KEYS, mu=1, where=where, known=first)
+    assert session.remaining() == before
+    assert session.marginals([["age"]], KEYS, mu=1, where="age >= 50", known=first).table("sex") == first.table("sex")
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"marginals": None},
+        {"marginals": "sex"},
+        {"marginals": [5]},
+        {"marginals": ["sex"]},
+        {"marginals": [[["sex"]]]},
+        {"keys": None},
+        {"keys": {"sex": 5}},
+        {"keys": {5: ["a", "b"]}},
+        {"keys": {"sex": "FM"}},
+        {"keys": {"sex": [f"{i:05d}" for i in range(9_000)]}},
+        {"known": 5},
+        {"where": 5},
+        {"request": 5},
+        {"weights": 3},
+        {"objective": []},
+        {"mu": "1e-100"},
+    ],
+)
+def test_objects_of_other_kinds_are_refused(make: Make, bad: dict[str, object]) -> None:
+    """Whatever is passed where a list, a mapping or an answer belongs: one clear error, and nothing is charged."""
+    session = make(epsilon=None, delta=None, mu="9")
+    before = session.remaining()
+    asked: dict[str, object] = {"marginals": [["sex"]], "keys": {"sex": ["F", "M"]}, "mu": 1, **bad}
+    with pytest.raises(InputError):
+        session.marginals(**asked)  # type: ignore[arg-type]
+    assert session.remaining() == before

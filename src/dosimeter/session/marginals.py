@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dosimeter.errors import InputError, QueryError, QueryRefused, QuotaExceeded
 from dosimeter.events import loss_to_json
@@ -21,7 +21,10 @@ from dosimeter.neighbours import NeighbouringRelation
 from dosimeter.notions import Loss
 from dosimeter.notions.profiles.gaussian import gaussian_mu
 from dosimeter.queries import Price, Query, count, plan
+from dosimeter.queries.condition import And, Compare, Condition, In, IsMissing, Literal, Name, Or, write
+from dosimeter.queries.parse import MAX_LENGTH
 from dosimeter.queries.query import Key, digest_of
+from dosimeter.queries.schema import ColumnType
 
 if TYPE_CHECKING:
     from dosimeter.mechanisms.matrix.marginals import Attributes, MarginalPlan, Marginals
@@ -42,6 +45,7 @@ class MarginalsAnswer:
         entry: the ledger's number of this request.
         request: the id under which the answer can be asked for again, free.
         replayed: whether this answer was given before and cost nothing now.
+        where: the condition that narrowed the rows, in its normal form.
     """
 
     keys: Mapping[str, tuple[Key, ...]]
@@ -53,6 +57,7 @@ class MarginalsAnswer:
     entry: int
     request: str
     replayed: bool
+    where: str | None = None
 
     def table(self, *columns: str) -> dict[Any, float]:
         """A marginal: key (or tuple of keys, in the order of the columns' declaration) -> noisy count.
@@ -123,16 +128,24 @@ def ask_marginals(
     """Ask for several marginals at once; see `Session.marginals`."""
     from dosimeter.mechanisms.matrix.marginals import Domain, Marginals, plan_marginals
 
-    declared = {c: count().by(c, keys=k).groups[0].keys for c, k in keys.items()} if isinstance(keys, Mapping) else {}
+    wanted = _lists(marginals)
+    declared = _declared(keys)
     domain = Domain({c: len(k) for c, k in declared.items()})
-    if known is not None and dict(known.keys) != declared:
-        raise QueryError("known was answered for other columns or keys; pass the same keys, in the same order")
+    inside = _inside(declared)
+    narrowed = None if where is None else count().where(where).condition
+    if known is not None:
+        if not isinstance(cast("object", known), MarginalsAnswer):
+            raise QueryError(f"known={show(known)} is not an earlier answer of marginals")
+        if dict(known.keys) != declared or tuple(known.keys) != tuple(declared):
+            raise QueryError("known was answered for other columns or keys; pass the same keys, in the same order")
+        if known.where != narrowed:
+            raise QueryError("known was answered for other rows; pass the same where, or ask without known")
     pieces = Marginals(domain, session._entropy) if known is None else known.residuals.copy()
     price = _price(mu=mu, rho=rho, epsilon=epsilon, delta=delta)
     replaced = session.account.relation is NeighbouringRelation.REPLACE_ONE
     planned = plan_marginals(
         domain,
-        marginals,
+        wanted,
         mu=price,
         weights=weights,
         objective=objective,
@@ -140,7 +153,7 @@ def ask_marginals(
         records=session.account.unit.max_contributions,
         known=tuple(pieces.measured),
     )
-    questions = {a: _counted(session, declared, a, where, price) for a in planned.stds}
+    questions = {a: _counted(session, declared, a, (inside, where), price) for a in planned.stds}
     body = {
         "queries": [question.query.to_json() for question in questions.values()],
         "marginals": [list(m) for m in planned.marginals],
@@ -184,7 +197,63 @@ def ask_marginals(
         outcome.entry,
         name,
         replayed,
+        narrowed,
     )
+
+
+def _lists(marginals: object) -> list[list[str]]:
+    """The wanted marginals, however they were given."""
+    if isinstance(marginals, str) or not isinstance(marginals, Iterable):
+        raise QueryError(f"marginals={show(marginals)} must be a list of lists of columns")
+    found = []
+    for marginal in marginals:
+        if isinstance(marginal, str) or not isinstance(marginal, Iterable):
+            raise QueryError(f"a marginal is a list of columns; got {show(marginal)}")
+        found.append(list(marginal))
+    return found
+
+
+def _declared(keys: object) -> dict[str, tuple[Key, ...]]:
+    """The declared values of every column."""
+    if not isinstance(keys, Mapping):
+        raise QueryError(f"keys={show(keys)} must map every column to the list of its public values")
+    found = {}
+    for column, values in keys.items():
+        if not isinstance(values, Iterable):
+            raise QueryError(f"the keys of {show(column)} are a list of values; got {show(values)}")
+        found[column] = count().by(column, keys=values).groups[0].keys
+    return found
+
+
+def _inside(declared: Mapping[str, tuple[Key, ...]]) -> str:
+    """The condition that every declared column holds one of its keys.
+
+    All residuals must speak of the same rows. A row outside the keys would be in the total and in no cell, and the
+    cells, which add up to the total, would share it out among them.
+    """
+    parts: list[Condition] = []
+    for column, keys in declared.items():
+        name = Name(column)
+        given = [_literal(key) for key in keys if key is not None]
+        options: list[Condition] = [IsMissing(name)] if None in keys else []
+        if given:
+            options.append(In(name, tuple(given)) if len(given) > 1 else Compare("=", name, given[0]))
+        parts.append(Or(tuple(options)) if len(options) > 1 else options[0])
+    text = write(And(tuple(parts)) if len(parts) > 1 else parts[0]) if parts else ""
+    if len(text) > MAX_LENGTH:
+        raise QueryError(
+            f"the keys take {len(text)} characters when they are written as a condition, more than {MAX_LENGTH}; "
+            "declare fewer, or ask for grouped counts of that column"
+        )
+    return text
+
+
+def _literal(key: str | int | bool) -> Literal:
+    if isinstance(key, bool):
+        return Literal(key, ColumnType.BOOLEAN)
+    if isinstance(key, int):
+        return Literal(Decimal(key), ColumnType.INTEGER)
+    return Literal(key, ColumnType.TEXT)
 
 
 def _stored(answer: Any) -> object:
@@ -206,14 +275,19 @@ def _price(*, mu: Number | None, rho: Number | None, epsilon: Number | None, del
 
 
 def _counted(
-    session: Session, keys: Mapping[str, tuple[Key, ...]], residual: Attributes, where: str | None, price: Decimal
+    session: Session,
+    keys: Mapping[str, tuple[Key, ...]],
+    residual: Attributes,
+    narrowed: Iterable[str | None],
+    price: Decimal,
 ) -> Any:
     """The plan that counts one residual's table; its own noise is not used, only what it reads."""
     query: Query = count()
     for column in residual:
         query = query.by(column, keys=keys[column])
-    if where is not None:
-        query = query.where(where)
+    for condition in narrowed:
+        if condition is not None:
+            query = query.where(condition)
     return plan(
         query,
         schema=session.schema,

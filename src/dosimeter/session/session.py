@@ -178,13 +178,14 @@ class Session:
 
         Args:
             marginals: lists of columns, as in ``[["sex"], ["sex", "age"]]``; the empty list is the total.
-            keys: the public values of every column that is named, in the order they are shown.
+            keys: the public values of every column that is named, in the order they are shown. A row counts where each
+                of these columns holds one of its keys.
             options: the price (mu, rho, or epsilon with delta); `weights` (one per marginal); `objective`, "sum" or
                 "max" of the variances; `where`; `known`, an earlier answer, whose pieces are not measured again;
                 `request`, to name it.
 
         Raises:
-            InputError: columns or keys that do not fit, or nothing left to measure.
+            InputError: columns or keys that do not fit, nothing left to measure, or a `known` of other keys or rows.
             QueryRefused: it does not certainly fit into the account. Nothing was charged.
         """
         from dosimeter.session.marginals import ask_marginals

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from dosimeter.errors import InputError
 from dosimeter.mechanisms.entropy import SeededTestEntropy
 from dosimeter.mechanisms.matrix import Domain, Marginals, optimal_strategy, plan_marginals
+from dosimeter.mechanisms.matrix.marginals import _contrasts, _spread
 
 DOMAIN = Domain({"a": 3, "b": 4, "c": 2})
 
@@ -161,3 +163,88 @@ def test_bad_plans_are_refused(build: Any) -> None:
     """Unknown attributes, empty questions, and prices that are no numbers are refused by name."""
     with pytest.raises(InputError):
         build()
+
+
+def _helmert(size: int) -> np.ndarray:
+    """Helmert's basis written out: (k - 1) x k, orthonormal rows that sum to zero."""
+    out = np.zeros((size - 1, size))
+    for row in range(size - 1):
+        out[row, : row + 1], out[row, row + 1] = 1, -(row + 1)
+    return out / np.linalg.norm(out, axis=1, keepdims=True)
+
+
+def test_coordinates_are_those_of_the_basis_written_out() -> None:
+    """Running sums give what the k x k matrix gives, along every axis, there and back."""
+    rng = np.random.default_rng(4)
+    table = rng.integers(0, 50, size=(3, 7, 2)).astype(float)
+    for axis, size in enumerate(table.shape):
+        basis = _helmert(size)
+        wanted = np.moveaxis(np.tensordot(basis, table, axes=(1, axis)), 0, axis)
+        assert np.allclose(_contrasts(table, axis), wanted, rtol=1e-12, atol=1e-12)
+        back = np.moveaxis(np.tensordot(basis.T, wanted, axes=(1, axis)), 0, axis)
+        assert np.allclose(_spread(wanted, axis), back, rtol=1e-12, atol=1e-12)
+        assert np.abs(_spread(wanted, axis).sum(axis=axis)).max() < 1e-10
+
+
+def test_an_attribute_of_fifty_thousand_values_needs_no_square_matrix() -> None:
+    """A matrix of 50,000 x 50,000 would take 20 GB; the measurement takes as long as the table."""
+    domain = Domain({"place": 50_000})
+    plan = plan_marginals(domain, [["place"]], mu=3)
+    answers = Marginals(domain, SeededTestEntropy(3))
+    table = np.full(50_000, 4.0)
+    table[7] = 900
+    answers.measure(plan, (), table.sum())
+    answers.measure(plan, ("place",), table)
+    off = answers.answer(["place"]) - table
+    assert off.std() == pytest.approx(plan.variance(["place"]) ** 0.5, rel=0.05)
+    assert abs(off[7]) < 6 * off.std()
+
+
+def test_the_price_of_a_plan_is_rounded_up() -> None:
+    """The squares are added without a digit lost: mu squared stands above the exact sum."""
+    domain = Domain({"a": 3, "b": 7, "c": 5})
+    for mu in ("0.1", "0.7", "1.3", "2.9"):
+        plan = plan_marginals(domain, domain.all_marginals(2), mu=mu)
+        exact = sum((Fraction(plan.measurement(a).mu) ** 2 for a in plan.stds), Fraction(0))
+        assert exact <= Fraction(plan.mu) ** 2 <= exact * (1 + Fraction(1, 10**40))
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda d: d.marginal(5),
+        lambda d: d.marginal([["a"]]),
+        lambda d: plan_marginals(None, [["a"]], mu=1),  # type: ignore[arg-type]
+        lambda d: plan_marginals(d, None, mu=1),  # type: ignore[arg-type]
+        lambda d: plan_marginals(d, "ab", mu=1),
+        lambda d: plan_marginals(d, [5], mu=1),  # type: ignore[list-item]
+        lambda d: plan_marginals(d, [["a"]], mu="1e-200"),
+        lambda d: plan_marginals(d, [["a"]], mu=1, weights=3),  # type: ignore[arg-type]
+        lambda d: plan_marginals(d, [["a"]], mu=1, weights="1"),  # type: ignore[arg-type]
+        lambda d: plan_marginals(d, [["a"], ["b"]], mu=1, weights=["1e-100", "1e10"]),
+        lambda d: plan_marginals(d, [["a"]], mu=1, known=5),  # type: ignore[arg-type]
+        lambda d: plan_marginals(d, [["a"]], mu=1, known=[[5]]),  # type: ignore[list-item]
+        lambda d: Marginals(None),  # type: ignore[arg-type]
+        lambda d: Marginals(d).measure(None, ("a",), [7, 7]),  # type: ignore[arg-type]
+        lambda d: Marginals(d).measure(plan_marginals(d, [["a"]], mu=1), ["a"], [7, 7]),  # type: ignore[arg-type]
+        lambda d: Marginals(d).measure(plan_marginals(d, [["a"]], mu=1), ("a",), [[7], [7, 8]]),  # type: ignore[arg-type]
+        lambda d: Marginals(d).measure(plan_marginals(d, [["a"]], mu=1), ("a",), ["7", "x"]),  # type: ignore[arg-type]
+        lambda d: Marginals(d).measure(plan_marginals(d, [["a"]], mu=1), ("a",), [7j, 7]),  # type: ignore[arg-type]
+        lambda d: Marginals(Domain({"a": 3, "b": 2})).measure(plan_marginals(d, [["a", "b"]], mu=1), ("a",), [7] * 3),  # type: ignore[arg-type]
+    ],
+)
+def test_what_is_no_plan_or_table_is_refused(build: Any) -> None:
+    """Other objects, names that are none, prices and weights beyond use: a clear error that quotes no count."""
+    with pytest.raises(InputError) as refusal:
+        build(Domain({"a": 2, "b": 3}))
+    assert "7" not in str(refusal.value)
+
+
+def test_a_count_that_is_not_a_number_moves_only_itself() -> None:
+    """One NaN counts as 0; the other cells come out as they are."""
+    domain = Domain({"a": 3})
+    plan = plan_marginals(domain, [["a"]], mu=1000)
+    answers = Marginals(domain, SeededTestEntropy(3))
+    answers.measure(plan, (), np.array(70.0))
+    answers.measure(plan, ("a",), np.array([40.0, float("nan"), 30.0]))
+    assert answers.answer(["a"]) == pytest.approx([40, 0, 30], abs=0.1)

@@ -80,7 +80,7 @@ def test_toeplitz_closed_form_is_that_of_the_floats_that_are_used() -> None:
 
 
 def test_streams_of_many_steps_are_priced() -> None:
-    """A hundred thousand consecutive participations, and any pattern of 600 steps, have a price without a long search."""
+    """A hundred thousand participations in a row, and any pattern of 600 steps, are priced without a long search."""
     million = toeplitz_sensitivity_squared([1, "0.5"], 10**5, min_separation=1, max_participations=10**5)
     assert million == 1 + (10**5 - 1) * Fraction(9, 4)
     long = sensitivity_squared(square_root_strategy(600), min_separation=1, max_participations=600)

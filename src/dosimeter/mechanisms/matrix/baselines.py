@@ -21,8 +21,8 @@ import numpy as np
 
 from dosimeter.enclosure import ball, down, enclose, up
 from dosimeter.errors import InputError, NoGuaranteeError
-from dosimeter.exact import Number, amount, count, divide_down, divide_up, multiply_up, sqrt_up
-from dosimeter.mechanisms.matrix.arrays import MAX_ENTRIES, norm, read_array
+from dosimeter.exact import Number, amount, count, divide_down, divide_up, multiply_up, show, sqrt_up
+from dosimeter.mechanisms.matrix.arrays import MAX_DENSE, MAX_ENTRIES, norm, read_array
 from dosimeter.mechanisms.matrix.covariance import IidNoise, KroneckerNoise, read_shape
 from dosimeter.mechanisms.matrix.gaussian import GaussianMechanism
 from dosimeter.mechanisms.matrix.sensitivity import FrobeniusBall
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 MVG_CALIBRATIONS: Final = ("published", "without_slack", "exact")
 MAX_ROUNDS: Final = 10**9
+_SMALLEST_PRECISION: Final = Decimal("1e-90")
 
 
 def analytic_gaussian(
@@ -244,7 +245,7 @@ def mvg(
     if weights.shape != (rows,) or not (weights > 0).all() or abs(float(weights.sum()) - 1) > 1e-9:
         raise InputError(f"shares must be {rows} positive numbers that sum to 1")
     if calibration not in MVG_CALIBRATIONS:
-        raise InputError(f"calibration={calibration!r} is unknown; use one of: {', '.join(MVG_CALIBRATIONS)}")
+        raise InputError(f"calibration={show(calibration)} is unknown; use one of: {', '.join(MVG_CALIBRATIONS)}")
     precision = mvg_precision(
         rows,
         columns,
@@ -254,7 +255,12 @@ def mvg(
         delta=delta,
         without_slack=calibration != "published",
     )
-    budget = float(precision) ** 2 / columns * (1 - 1e-9)  # the shares' sum and the last digits stay inside
+    if columns > MAX_DENSE:
+        raise InputError(f"{columns} columns are too many; at most {MAX_DENSE}")
+    if precision < _SMALLEST_PRECISION:
+        raise InputError(f"MVG's condition leaves a precision of {precision:.3g}: its noise is beyond every use")
+    weights = weights / weights.sum()
+    budget = float(precision) ** 2 / columns * (1 - 1e-8)  # the shares' sum and the last digits stay inside
     variances = (weights * budget) ** -0.5
     noise = KroneckerNoise(w * np.sqrt(variances), np.eye(columns))
     mechanism = GaussianMechanism(noise, FrobeniusBall(amount(l2_sensitivity, "l2_sensitivity")))

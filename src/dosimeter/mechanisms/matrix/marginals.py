@@ -21,16 +21,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from itertools import chain, combinations
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import numpy as np
 
 from dosimeter.errors import InputError
 from dosimeter.events import Gaussian
-from dosimeter.exact import ONE, Number, add_up, amount, count, divide_up, fraction_up, show, sqrt_up
+from dosimeter.exact import ONE, Number, add_up, amount, count, divide_up, fraction_up, multiply_up, show, sqrt_up
 from dosimeter.mechanisms.entropy import Entropy
-from dosimeter.mechanisms.matrix.arrays import MAX_ENTRIES, off
+from dosimeter.mechanisms.matrix.arrays import MAX_ENTRIES, off, read_private
 from dosimeter.mechanisms.matrix.covariance import IidNoise
 from dosimeter.mechanisms.matrix.gaussian import GaussianMechanism
 from dosimeter.mechanisms.matrix.release import MatrixRelease
@@ -46,6 +47,8 @@ MAX_WAYS: Final = 12
 OBJECTIVES: Final = ("sum", "max")
 MOST_RECORDS: Final = 10**9
 _ROUNDS: Final = 3_000
+_SMALLEST_PRICE: Final = Decimal("1e-12")
+_LARGEST_SPREAD: Final = Decimal("1e12")
 
 
 @dataclass(frozen=True)
@@ -76,10 +79,13 @@ class Domain:
         Raises:
             InputError: an unknown attribute, one twice, or a marginal with too many cells.
         """
-        if isinstance(attributes, str):
-            raise InputError(f"a marginal is a list of attributes; write [{show(attributes)}]")
-        given = list(attributes)
-        if unknown := [a for a in given if a not in self.sizes]:
+        names = cast("object", attributes)
+        if isinstance(names, str):
+            raise InputError(f"a marginal is a list of attributes; write [{show(names)}]")
+        if not isinstance(names, Iterable):
+            raise InputError(f"a marginal is a list of attributes; got {show(names)}")
+        given = list(names)
+        if unknown := [a for a in given if not isinstance(a, str) or a not in self.sizes]:
             raise InputError(f"attribute {show(unknown[0])} is not in the domain ({', '.join(self.order)})")
         if len(set(given)) != len(given):
             raise InputError("a marginal names an attribute twice")
@@ -131,10 +137,10 @@ class MarginalPlan:
     least_error: float = 0.0
     most_records: int = MOST_RECORDS
 
-    @property
+    @cached_property
     def mu(self) -> Decimal:
         """The GDP parameter of all measurements together, rounded up, lattice included."""
-        return sqrt_up(add_up(*(r.mu * r.mu for r in (self.measurement(a) for a in self.stds))))
+        return sqrt_up(add_up(*(multiply_up(r.mu, r.mu) for r in (self.measurement(a) for a in self.stds))))
 
     def measurement(self, residual: Attributes) -> MatrixRelease:
         """The release of one residual: priced by its own event, so that measurements may be chosen one by one."""
@@ -218,7 +224,10 @@ def plan_marginals(
 
     Reference: Xiao, He, Zhang, Kifer (2023), Theorems 5 and 6.
     """
-    wanted = tuple(dict.fromkeys(domain.marginal(m) for m in marginals))
+    if not isinstance(cast("object", domain), Domain):
+        raise InputError(f"domain={show(domain)} is not a Domain of attributes")
+    asked = _listed(marginals, "marginals")
+    wanted = tuple(dict.fromkeys(domain.marginal(m) for m in asked))
     if not wanted:
         raise InputError("no marginal is asked for; name at least one")
     if objective not in OBJECTIVES:
@@ -226,8 +235,13 @@ def plan_marginals(
     if sum(2 ** len(m) for m in wanted) > MAX_SETS * 16:
         raise InputError("these marginals need too many residuals; ask for fewer or smaller ones")
     price = amount(mu, "mu", round_up=False)
+    if price < _SMALLEST_PRICE:
+        raise InputError(f"mu={show(mu)} is below {_SMALLEST_PRICE:g}: its noise would drown every count there can be")
     count(most_records, "most_records", largest=10**12)
-    given = [ONE] * len(wanted) if weights is None else [amount(w, "a weight") for w in weights]
+    given = [ONE] * len(wanted) if weights is None else [amount(w, "a weight") for w in _listed(weights, "weights")]
+    if max(given) > min(given) * _LARGEST_SPREAD:
+        raise InputError(f"the weights span more than {_LARGEST_SPREAD:g}; leave out what matters so little")
+    given = [w / max(given) for w in given]
     if len(given) != len(wanted):
         raise InputError(f"{len(given)} weights for {len(wanted)} different marginals; give one for each")
     change = count(records, "records", largest=10**6) * (2 if replace_one else 1)
@@ -235,7 +249,8 @@ def plan_marginals(
         np.array([domain.cells(m) for m in wanted], dtype=float) if objective == "sum" else 1.0
     )
     needed = dict.fromkeys(chain.from_iterable(_subsets(m) for m in wanted))
-    residuals = tuple(a for a in needed if a not in set(known))
+    measured = {domain.marginal(a) for a in _listed(known, "known")}
+    residuals = tuple(a for a in needed if a not in measured)
     if not residuals:
         raise InputError("everything that these marginals need is known already; read them off, free")
     index = {a: i for i, a in enumerate(residuals)}
@@ -262,6 +277,12 @@ def _within(plan: MarginalPlan, price: Decimal) -> MarginalPlan:
         stds = {a: s * factor for a, s in plan.stds.items()}
         plan = replace(plan, stds=stds)
     raise InputError(f"mu={price:.6g} leaves no room for the lattice of these marginals; ask for a larger one")
+
+
+def _listed(given: object, name: str) -> list[Any]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InputError(f"{name}={show(given)} must be a list")
+    return list(given)
 
 
 _Parts: TypeAlias = "tuple[Array, Array, Array]"
@@ -308,6 +329,8 @@ class Marginals:
     """
 
     def __init__(self, domain: Domain, entropy: Entropy | None = None) -> None:
+        if not isinstance(cast("object", domain), Domain):
+            raise InputError(f"domain={show(domain)} is not a Domain of attributes")
         self._domain = domain
         self._entropy = entropy
         self._known: dict[Attributes, tuple[Array, float]] = {}
@@ -370,19 +393,24 @@ class Marginals:
         Args:
             plan: says how much noise.
             residual: which one; a key of `plan.stds`.
-            table: the exact marginal of counts on exactly these attributes, axes in the domain's order. It is private.
+            table: the exact marginal of counts on exactly these attributes, axes in the domain's order. It is private;
+                what is not a number counts as 0, what is below 0 or above the plan's `most_records` as that bound.
 
         Raises:
-            InputError: a residual that is not in the plan, or a table of another shape.
+            InputError: a plan for another domain, a residual that is not in it, or a table of another shape.
             EntropyError: the randomness failed; nothing was released.
         """
-        if residual not in plan.stds:
+        if not isinstance(cast("object", plan), MarginalPlan) or plan.domain.sizes != self._domain.sizes:
+            raise InputError("the plan is not one for these attributes and sizes; make it with plan_marginals")
+        if not isinstance(cast("object", residual), tuple) or residual not in plan.stds:
             raise InputError(f"the plan does not measure {show(residual)}")
         shape = tuple(self._domain.sizes[a] for a in residual)
-        if np.shape(table) != shape:
-            raise InputError(f"the table of {show(residual)} has shape {shape}; got {np.shape(table)}")
-        counts = np.clip(np.asarray(table, dtype=np.float64), 0.0, float(plan.most_records))
-        coordinates = _along(counts, [_basis(k) for k in shape])
+        counts = read_private(table, "the table of counts")
+        if counts.shape != shape:
+            raise InputError(f"the table of {show(residual)} has shape {shape}; got {counts.shape}")
+        coordinates = np.clip(np.nan_to_num(counts, nan=0.0), 0.0, float(plan.most_records))
+        for axis in range(coordinates.ndim):
+            coordinates = _contrasts(coordinates, axis)
         answer = plan.measurement(residual).release(coordinates.reshape(-1), self._entropy).reshape(coordinates.shape)
         self._take(residual, answer, float(plan.stds[residual]) ** 2)
 
@@ -397,9 +425,11 @@ class Marginals:
             raise InputError(f"{show(missing[0])} has not been measured, and this marginal needs it")
         total = np.zeros(tuple(self._domain.sizes[a] for a in wanted))
         for a in _subsets(wanted):
-            maps = [_basis(self._domain.sizes[b]).T if b in a else _flat(self._domain.sizes[b]) for b in wanted]
             shape = tuple(self._domain.sizes[b] - 1 if b in a else 1 for b in wanted)
-            total += _along(self._known[a][0].reshape(shape), maps)
+            part = self._known[a][0].reshape(shape)
+            for axis, b in enumerate(wanted):
+                part = _spread(part, axis) if b in a else part / self._domain.sizes[b]
+            total += part
         return total
 
     def variance(self, marginal: Iterable[str]) -> float:
@@ -410,23 +440,26 @@ class Marginals:
         return sum(self._known[a][1] * _weight(self._domain, a, wanted) for a in _subsets(wanted))
 
 
-def _basis(size: int) -> Array:
-    """An orthonormal basis of the vectors of mean zero (Helmert's): (k-1) x k."""
-    out = np.zeros((size - 1, size))
-    for row in range(size - 1):
-        j = row + 1
-        out[row, :j] = 1 / math.sqrt(j * (j + 1))
-        out[row, j] = -j / math.sqrt(j * (j + 1))
-    return out
+def _roots(array: Array, axis: int) -> tuple[Array, Array]:
+    """j = 1, 2, ... along an axis, and sqrt(j (j + 1))."""
+    j = np.arange(1.0, array.shape[axis] + 1).reshape(tuple(-1 if i == axis else 1 for i in range(array.ndim)))
+    return j, np.sqrt(j * (j + 1))
 
 
-def _flat(size: int) -> Array:
-    """From a total to equal shares of it: k x 1."""
-    return np.full((size, 1), 1.0 / size)
+def _contrasts(array: Array, axis: int) -> Array:
+    """Coordinates along an axis in an orthonormal basis of the vectors of mean zero (Helmert's): k entries to k - 1.
+
+    Coordinate j is (x_0 + ... + x_(j-1) - j x_j)/sqrt(j (j + 1)): running sums, so that no k x k matrix is made.
+    """
+    before, x = np.split(np.cumsum(array, axis=axis), [-1], axis)[0], np.split(array, [1], axis)[1]
+    j, root = _roots(x, axis)
+    return np.asarray((before - j * x) / root)
 
 
-def _along(array: Array, maps: Sequence[Array]) -> Array:
-    """Apply one matrix to every axis."""
-    for axis, matrix in enumerate(maps):
-        array = np.moveaxis(np.tensordot(matrix, array, axes=(1, axis)), 0, axis)
-    return array
+def _spread(array: Array, axis: int) -> Array:
+    """The transpose of `_contrasts`: k - 1 coordinates to k entries that sum to zero along the axis."""
+    j, root = _roots(array, axis)
+    z = array / root
+    later = np.flip(np.cumsum(np.flip(z, axis), axis=axis), axis)
+    nothing = np.zeros_like(np.split(z, [1], axis)[0])
+    return np.asarray(np.concatenate([later, nothing], axis) - np.concatenate([nothing, j * z], axis))

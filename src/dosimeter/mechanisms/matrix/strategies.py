@@ -10,13 +10,13 @@ below, so the answer comes with a proof of how good it is.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
 from dosimeter.errors import InputError
-from dosimeter.exact import Number, count
-from dosimeter.mechanisms.matrix.arrays import MAX_DENSE, read_array
+from dosimeter.exact import Number, count, show
+from dosimeter.mechanisms.matrix.arrays import MAX_DENSE, read_array, read_float, read_private
 from dosimeter.mechanisms.matrix.covariance import IidNoise
 from dosimeter.mechanisms.matrix.gaussian import GaussianMechanism
 from dosimeter.mechanisms.matrix.sensitivity import StrategyColumns
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 MAX_CELLS: Final = 2_048
 _MOST_ROUNDS: Final = 2_000
+_MOST_SPREAD: Final = 1e45  # its squares, and theirs, stay inside the floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +51,8 @@ class Strategy:
             raise InputError(f"workload and strategy speak of {workload.shape[1]} and {strategy.shape[1]} cells")
         object.__setattr__(self, "workload", workload)
         object.__setattr__(self, "strategy", strategy)
+        if not _sizes(workload) <= _MOST_SPREAD or not _sizes(strategy) <= _MOST_SPREAD:
+            raise InputError(f"entries of workload and strategy must lie within {_MOST_SPREAD:g} of 1; change the unit")
         answers = self.decoder @ strategy
         if not np.allclose(answers, workload, rtol=1e-7, atol=1e-7 * float(np.abs(workload).max())):
             raise InputError("the strategy does not determine the workload's answers; measure more directions")
@@ -100,8 +103,15 @@ class Strategy:
         return GaussianMechanism(IidNoise(1, self.strategy.shape[0]), sensitivity).scaled_to(mu)  # type: ignore[arg-type]
 
     def answers(self, measured: object) -> Array:
-        """The workload's answers from the noisy measurements: post-processing."""
-        return np.asarray(self.decoder @ read_array(measured, "measured", (1,)))
+        """The workload's answers from the noisy measurements: post-processing.
+
+        Raises:
+            InputError: not one number per measurement.
+        """
+        given = read_private(measured, "measured")
+        if given.shape != (self.strategy.shape[0],):
+            raise InputError(f"{self.strategy.shape[0]} measurements are needed; got an array of shape {given.shape}")
+        return np.asarray(self.decoder @ given)
 
 
 def identity(cells: int) -> Array:
@@ -198,7 +208,8 @@ def optimal_strategy(
     Args:
         workload: W, queries x cells, at most 2,048 cells; cells no query reads are left unmeasured.
         accuracy: stop when the error is within this share of the lower bound.
-        progress: called with the round and the gap.
+        progress: called with the round and the gap. 256 cells take seconds, 2,048 a quarter of an hour or more, some 60
+            rounds in all.
 
     Raises:
         InputError: misshapen workload, no query, accuracy outside (0, 1).
@@ -207,8 +218,6 @@ def optimal_strategy(
     program); the fixed point is that of Denisov, McMahan, Rush, Smith, Thakurta (2022), section 4.
     """
     w = read_array(workload, "workload")
-    if not 0 < accuracy < 1:
-        raise InputError(f"accuracy={accuracy} must lie in (0, 1)")
     _cells(w.shape[1])
     used = np.abs(w).max(axis=0) > 0
     if not used.any():
@@ -236,14 +245,21 @@ def optimal_gram(
         progress: called with the round and the gap.
 
     Raises:
-        InputError: not such a matrix.
+        InputError: not such a matrix, more than 2,048 cells, or accuracy outside (0, 1).
 
     Reference: as `optimal_strategy`.
     """
     m = read_array(gram, "gram")
-    side = m.shape[0]
+    wanted = read_float(accuracy, "accuracy")
+    if not wanted < 1:
+        raise InputError(f"accuracy={show(accuracy)} must lie in (0, 1)")
+    if progress is not None and not callable(cast("object", progress)):
+        raise InputError(f"progress={show(progress)} cannot be called; give a function of the round and the gap")
+    side = _cells(m.shape[0])
     if m.shape != (side, side) or not np.allclose(m, m.T, rtol=1e-9) or not (m.diagonal() > 0).all():
         raise InputError(f"gram must be square and symmetric with a positive diagonal; got shape {m.shape}")
+    if float(np.linalg.eigvalsh((m + m.T) / 2)[0]) < -1e-9 * float(np.trace(m)):
+        raise InputError("gram is not positive semidefinite: it is not W^T W of any workload")
     v = np.sqrt(m.diagonal() * float(np.trace(m)) / side)
     best: tuple[float, Array] | None = None
     bound = 0.0
@@ -261,7 +277,7 @@ def optimal_gram(
         gap = best[0] / bound - 1
         if progress is not None:
             progress(step, gap)
-        if gap <= accuracy:
+        if gap <= wanted:
             break
         v = np.maximum(value, float(value.max()) * 1e-14)
     if best is None:  # unreachable: there is at least one round
@@ -280,6 +296,12 @@ def _root(x: Array) -> Any:
     sizes = np.sqrt(np.maximum(values, 0.0))
     sizes[sizes < sizes[-1] * 3e-8] = 0.0  # roots of what rounding left of a zero
     return sizes[:, None] * vectors.T
+
+
+def _sizes(matrix: Array) -> float:
+    """The largest factor between an entry that is not 0 and 1."""
+    sizes = np.abs(matrix[matrix != 0])
+    return float(max(sizes.max(), 1 / sizes.min())) if sizes.size else 1.0
 
 
 def _cells(cells: int) -> int:
