@@ -16,7 +16,16 @@ from dosimeter.cli.app import app
 from dosimeter.errors import InputError
 from dosimeter.mechanisms.matrix import GaussianMechanism
 from dosimeter.report.reproduce.features import experiment, extract
-from dosimeter.report.reproduce.features.data import cifar10, imdb, mnist, read_cifar, read_idx, small_mnist
+from dosimeter.report.reproduce.features.data import (
+    Labelled,
+    cifar10,
+    imdb,
+    mnist,
+    read_cifar,
+    read_idx,
+    small_mnist,
+    svhn,
+)
 
 RNG = np.random.default_rng(9)
 
@@ -162,6 +171,53 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
         experiment.imgm_features(lambda _: None, tmp_path / "nowhere")
     with pytest.raises(InputError, match="seeds"):
         experiment.run(small_mnist(), "projection", seeds=0, watch=lambda _: None)
+
+
+def test_files_that_do_not_fit_each_other_are_refused(tmp_path: Path) -> None:
+    """Fewer labels than images, images of two sizes or too large: refused before anything is learned."""
+    images, labels = np.zeros((3, 28, 28)), np.zeros(3, dtype=np.int64)
+    Labelled("fits", images, labels, images, labels)
+    for parts in (
+        (images, labels[:2], images, labels),
+        (images, labels, images[:0], labels[:0]),
+        (images, labels, np.zeros((3, 20, 28)), labels),
+        (np.zeros((3, 64, 64)), labels, np.zeros((3, 64, 64)), labels),
+        (["a"], labels, ["b"], labels[:1]),
+    ):
+        with pytest.raises(InputError, match=r"fit|agree"):
+            Labelled("does not fit", *parts)
+
+
+def test_archives_that_are_none_are_refused(tmp_path: Path) -> None:
+    """Damaged archives, MATLAB files and deflate streams have one clear error each."""
+    (tmp_path / "aclImdb_v1.tar.gz").write_bytes(gzip.compress(b"no archive " * 100))
+    with pytest.raises(InputError, match="whole archive"):
+        imdb(tmp_path)
+    with tarfile.open(tmp_path / "aclImdb_v1.tar.gz", "w:gz") as tar:
+        held = tarfile.TarInfo("aclImdb/train/pos/0_9.txt")
+        held.size = 50_000
+        tar.addfile(held, io.BytesIO(RNG.bytes(50_000)))
+    whole = (tmp_path / "aclImdb_v1.tar.gz").read_bytes()
+    (tmp_path / "aclImdb_v1.tar.gz").write_bytes(whole[:20_000])
+    with pytest.raises(InputError, match="whole archive"):
+        imdb(tmp_path)
+    (tmp_path / "train_32x32.mat").write_bytes(b"not MATLAB" * 50)
+    with pytest.raises(InputError, match="SVHN"):
+        svhn(tmp_path)
+    _write_mnist(tmp_path / "mnist", packed=True)
+    broken = bytearray((tmp_path / "mnist" / "train-images-idx3-ubyte.gz").read_bytes())
+    broken[20:60] = bytes(range(40))
+    (tmp_path / "mnist" / "train-images-idx3-ubyte.gz").write_bytes(bytes(broken))
+    with pytest.raises(InputError):
+        mnist(tmp_path / "mnist")
+
+
+def test_a_mechanism_that_is_refused_is_not_called_private() -> None:
+    """The classical formula has no row that says yes where it was refused."""
+    cells = [experiment.Cell(e, name, 1.0, None, (0.5,)) for e in ("4", "8") for name in ("aGM", "IMGM")]
+    made = experiment.figure(small_mnist(), "projection", [*cells, experiment.Cell("8", "cGM", 0.0, None, ())])
+    private = {row[3]: row[-1] for row in made.rows if row[2] == "8"}
+    assert private == {"aGM": "yes", "IMGM": "yes", "cGM": "no"}
 
 
 def test_the_command_says_what_it_needs(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import struct
 import tarfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 MAX_BYTES: Final = 1 << 30
 MAX_RECORDS: Final = 100_000
+MAX_REVIEW: Final = 1 << 20  # bytes of one text
+LARGEST_SIDE: Final = 32  # of an image
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +47,17 @@ class Labelled:
     train_labels: Labels
     test: Floats | list[str]
     test_labels: Labels
+
+    def __post_init__(self) -> None:
+        sizes = []
+        for part, labels in ((self.train, self.train_labels), (self.test, self.test_labels)):
+            if not 1 <= len(part) == len(labels):
+                raise InputError(f"{self.name} has {len(part)} records and {len(labels)} labels; the files do not fit")
+            sizes.append(() if isinstance(part, list) else part.shape[1:])
+        if sizes[0] != sizes[1] or any(n > LARGEST_SIDE for n in sizes[0]):
+            raise InputError(
+                f"{self.name} has images of {sizes[0]} and {sizes[1]}; they must agree, at most {LARGEST_SIDE} a side"
+            )
 
 
 def small_mnist() -> Labelled:
@@ -70,7 +84,7 @@ def mnist(folder: Path) -> Labelled:
 def cifar10(folder: Path) -> Labelled:
     """The official binary version: data_batch_1.bin (and more, as many as there are) and test_batch.bin."""
     train = [read_cifar(p.read_bytes()) for p in sorted(folder.glob("data_batch_*.bin"))]
-    test = read_cifar(_one_of(folder, "test_batch.bin").read_bytes())
+    test = read_cifar(_unpacked(_one_of(folder, "test_batch.bin")))
     if not train:
         raise FileNotFoundError("data_batch_1.bin")
     return Labelled(
@@ -90,9 +104,13 @@ def svhn(folder: Path) -> Labelled:
         raise InputError("reading SVHN's MATLAB files needs scipy: pip install scipy") from None
     parts = []
     for name in ("train_32x32.mat", "test_32x32.mat"):
-        held = loadmat(_one_of(folder, name), variable_names=["X", "y"])
-        x = np.moveaxis(np.asarray(held["X"], dtype=np.float64), 3, 0).mean(axis=3) / 255.0
-        parts.append((x, np.asarray(held["y"]).ravel().astype(np.int64) % 10))
+        path = _one_of(folder, name)
+        try:
+            held = loadmat(path, variable_names=["X", "y"])
+            x = np.moveaxis(np.asarray(held["X"], dtype=np.float64), 3, 0).mean(axis=3) / 255.0
+            parts.append((x, np.asarray(held["y"]).ravel().astype(np.int64) % 10))
+        except Exception:  # a damaged file fails in many ways
+            raise InputError(f"{name} is not SVHN's MATLAB file, or it is damaged; give the official one") from None
     return Labelled("SVHN", parts[0][0], parts[0][1], parts[1][0], parts[1][1])
 
 
@@ -105,13 +123,18 @@ def imdb(folder: Path) -> Labelled:
             where = folder / "aclImdb" / part / side
             found[part, side] = [p.read_text("utf-8", "replace") for p in sorted(where.glob("*.txt"))[:MAX_RECORDS]]
     if not any(found.values()) and archive.exists():
-        with tarfile.open(archive) as tar:
-            for member in tar:
-                places = Path(member.name).parts
-                if len(places) == 4 and tuple(places[1:3]) in found and member.isfile() and member.size < 1 << 20:
+        try:
+            with tarfile.open(archive) as tar:
+                for member in tar:
+                    places = Path(member.name).parts
+                    if len(places) != 4 or not member.isfile() or member.size >= MAX_REVIEW:
+                        continue
+                    texts = found.get((places[1], places[2]))
                     held = tar.extractfile(member)
-                    if held is not None:
-                        found[places[1], places[2]].append(held.read().decode("utf-8", "replace"))
+                    if texts is not None and held is not None and len(texts) < MAX_RECORDS:
+                        texts.append(held.read().decode("utf-8", "replace"))
+        except (tarfile.TarError, OSError, EOFError, zlib.error):
+            raise InputError(f"{archive.name} is not a whole archive; give the official one") from None
     if not all(found.values()):
         raise FileNotFoundError("aclImdb")
     train, test = (
@@ -173,7 +196,7 @@ def _unpacked(path: Path) -> bytes:
     try:
         with gzip.open(path) as held:
             raw = held.read(MAX_BYTES + 1)
-    except (OSError, EOFError):
+    except (OSError, EOFError, zlib.error):
         raise InputError(f"{path.name} is not a whole gzip file") from None
     if len(raw) > MAX_BYTES:
         raise InputError(f"{path.name} unpacks to more than {MAX_BYTES} bytes")

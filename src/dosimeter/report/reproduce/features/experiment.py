@@ -214,7 +214,7 @@ def figure(data: Labelled, features: str, cells: list[Cell]) -> Reproduced:
                 f"{c.mean:.4f}" if c.accuracies else "refused",
                 f"{c.error:.4f}" if c.accuracies else "",
                 str(len(c.accuracies)),
-                "no" if c.mechanism in (REPLICA, UNPERTURBED) else "yes",
+                "no" if c.mechanism in (REPLICA, UNPERTURBED) or not c.accuracies else "yes",
             ]
             for c in cells
         ],
