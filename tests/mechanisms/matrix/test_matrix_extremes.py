@@ -25,6 +25,8 @@ from dosimeter.mechanisms.matrix import (
     SubspaceBall,
     ToeplitzNoise,
 )
+from dosimeter.mechanisms.matrix.arrays import spectral_norm
+from dosimeter.mechanisms.matrix.covariance import whitening_error
 
 
 def _exact(matrix: Any) -> Any:
@@ -147,3 +149,89 @@ def test_column_balls_with_a_zero_radius_of_either_sign() -> None:
     for zero in (0.0, -0.0):
         mu = GaussianMechanism(noise, ColumnBalls([zero, 1.0])).mu
         assert float(mu.upper) == pytest.approx(float(mu.lower), rel=1e-6)
+
+
+def _whitener(noise: Any) -> Any:
+    """H on stacked columns, in rationals, from the floats that the release uses."""
+    rows, columns = noise.shape
+    if isinstance(noise, KroneckerNoise):
+        h1, h2 = (_exact(h) for h in noise.whiteners)
+        entries = [
+            h2[j, b] * h1[i, a]
+            for j in range(columns)
+            for i in range(rows)
+            for b in range(columns)
+            for a in range(rows)
+        ]
+        return flint.fmpq_mat(rows * columns, rows * columns, entries)
+    if isinstance(noise, DenseNoise):
+        return _exact(noise.whitener)
+    if isinstance(noise, DiagonalNoise):
+        return _exact(np.diag(noise.precisions.ravel(order="F")))
+    if isinstance(noise, LowRankNoise):
+        v, w = _exact(noise._directions), _exact(np.diag(noise._weights))
+        return (_exact(np.eye(rows)) - v * w * v.transpose()) * flint.fmpq(*noise.precision.as_integer_ratio())
+    block = noise.matrix() if isinstance(noise, ToeplitzNoise) else np.eye(rows)
+    return _exact(np.kron(np.eye(columns), block)) * flint.fmpq(*noise.precision.as_integer_ratio())
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_stated_errors_contain_the_rounding(seed: int) -> None:
+    """What floats make of H x is as near to it, by exact arithmetic, as `whiten` and `whitening_error` say."""
+    rng = np.random.default_rng(seed)
+    lower = np.tril(rng.normal(size=(6, 6))) + 2 * np.eye(6)
+    noises: list[Any] = [
+        IidNoise("0.7", (3, 2)),
+        DiagonalNoise(10.0 ** rng.uniform(-5, 5, size=(3, 2))),
+        KroneckerNoise(rng.normal(size=(3, 3)) * np.array([1, 1e4, 1e8]), rng.normal(size=(2, 2))),
+        DenseNoise(lower @ lower.T, (3, 2)),
+        LowRankNoise("0.3", rng.normal(size=(6, 4)) * 1e4),
+        ToeplitzNoise([1, -0.9, 0.8], "0.7", (3, 2)),
+    ]
+    for noise in noises:
+        value = rng.uniform(-1, 1, size=noise.shape) * 10.0 ** rng.uniform(-6, 0, size=noise.shape)
+        image, wrong = noise.whiten(value)
+        exact = _whitener(noise) * _exact(value.ravel(order="F")).transpose()
+        apart = exact - _exact(image.ravel(order="F")).transpose()
+        assert _squared(apart) <= Fraction(wrong) ** 2, noise.kind
+        single = Fraction(whitening_error(noise, 1.0))
+        assert max(abs(Fraction(int(e.p), int(e.q))) for e in apart.entries()) <= single, noise.kind
+
+
+def test_the_norm_of_a_matrix_is_enclosed() -> None:
+    """Rank one, nearly equal singular values, Hilbert's matrix, long and flat: c I - M^T M decides, in rationals."""
+    rng = np.random.default_rng(12)
+    hilbert = 1 / (np.arange(8)[:, None] + np.arange(8)[None, :] + 1.0)
+    matrices = [
+        np.outer(rng.normal(size=6), rng.normal(size=4)),
+        np.linalg.qr(rng.normal(size=(6, 6)))[0],
+        hilbert,
+        np.diag([1.0, 1 - 2.0**-53, 1e-300]),
+        rng.normal(size=(40, 3)) * 1e-90,
+        rng.normal(size=(3, 40)) * 1e90,
+        _wild(rng, (5, 5), 60),
+        np.ones((1, 7)),
+        np.array([[-3.0]]),
+    ]
+    for matrix in matrices:
+        lower, upper = spectral_norm(matrix)
+        m = _exact(matrix)
+        gram = m.transpose() * m if matrix.shape[0] >= matrix.shape[1] else m * m.transpose()
+        for end, inside in ((upper, True), (lower * (1 - 1e-9), False)):
+            c = Fraction(end) ** 2
+            shifted = _exact(np.eye(gram.nrows())) * flint.fmpq(c.numerator, c.denominator) - gram
+            assert _positive(shifted) is inside
+        assert lower <= upper <= lower * (1 + 1e-9)
+
+
+def _positive(matrix: Any) -> bool:
+    """Whether a symmetric matrix of rationals is positive semidefinite: by elimination, exactly."""
+    rows = [[matrix[i, j] for j in range(matrix.ncols())] for i in range(matrix.nrows())]
+    while rows:
+        first = rows[0]
+        if first[0] < 0 or (first[0] == 0 and any(v != 0 for v in first)):
+            return False
+        rows = [
+            [v - row[0] * first[j + 1] / first[0] if first[0] else v for j, v in enumerate(row[1:])] for row in rows[1:]
+        ]
+    return True
