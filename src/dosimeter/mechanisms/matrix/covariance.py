@@ -40,7 +40,11 @@ MOST_CONDITION: Final = 1e12
 
 
 def read_shape(shape: object) -> Shape:
-    """An m x n shape; a single number or a tuple of one means a column vector."""
+    """An m x n shape; a single number or a tuple of one means a column vector.
+
+    Raises:
+        InputError: not one or two whole numbers, or more than 10^8 entries.
+    """
     parts = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     if len(parts) not in (1, 2):
         raise InputError(f"a shape has one or two sizes, not {len(parts)}")
@@ -475,7 +479,11 @@ class ToeplitzNoise:
         return lower * self.precision * (1 - 2 * UNIT), upper * self.precision * (1 + 2 * UNIT)
 
     def matrix(self) -> Array:
-        """C written out, steps x steps."""
+        """C written out, steps x steps.
+
+        Raises:
+            InputError: more than 4,096 steps.
+        """
         steps = self.shape[0]
         if steps > MAX_DENSE:
             raise InputError(f"a strategy of {steps} steps is not written out; at most {MAX_DENSE}")

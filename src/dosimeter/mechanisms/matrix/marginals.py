@@ -106,7 +106,11 @@ class Domain:
         return math.prod(1 - 1 / self.sizes[a] for a in attributes)
 
     def all_marginals(self, ways: int) -> tuple[Attributes, ...]:
-        """Every marginal of exactly `ways` attributes."""
+        """Every marginal of exactly `ways` attributes.
+
+        Raises:
+            InputError: not a whole number from 0 to the number of attributes (at most 12), or too many marginals.
+        """
         k = count(ways, "ways", smallest=0, largest=min(MAX_WAYS, len(self.order)))
         if math.comb(len(self.order), k) > MAX_SETS:
             raise InputError(f"{len(self.order)} attributes have too many marginals of {k}; name the ones you need")
@@ -433,7 +437,11 @@ class Marginals:
         return total
 
     def variance(self, marginal: Iterable[str]) -> float:
-        """The variance of every cell of a marginal (floating point)."""
+        """The variance of every cell of a marginal (floating point).
+
+        Raises:
+            InputError: a residual that it needs has not been measured.
+        """
         wanted = self._domain.marginal(marginal)
         if missing := self.needs(wanted):
             raise InputError(f"{show(missing[0])} has not been measured, and this marginal needs it")

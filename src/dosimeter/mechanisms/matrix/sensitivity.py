@@ -84,6 +84,9 @@ class ColumnBalls:
 
         Exact where the whitener keeps columns apart: sum_j r_j^2 |H_j|^2. Otherwise from above by the smaller of the
         triangle inequality over columns and the ball around the set, and from below by coordinate ascent.
+
+        Raises:
+            InputError: another number of radii than columns, or a covariance that mixes columns and has no bound here.
         """
         if self.radii.size != noise.shape[1]:
             raise InputError(f"{self.radii.size} radii for a value of {noise.shape[1]} columns; give one per column")
@@ -128,6 +131,9 @@ class SubspaceBall:
 
         The computed basis Q spans the declared subspace up to an angle of rounding; the part outside is bounded with
         the norm of the whole whitener.
+
+        Raises:
+            InputError: a basis of another dimension than the value.
         """
         rows, columns = noise.shape
         q = self._orthonormal
@@ -185,7 +191,11 @@ class FiniteSet:
         object.__setattr__(self, "differences", tuple(d.reshape(d.shape[0], -1) for d in differences))
 
     def worst(self, noise: Covariance) -> tuple[float, float]:
-        """Bounds of max |H D| over the list."""
+        """Bounds of max |H D| over the list.
+
+        Raises:
+            InputError: a difference of another shape than the noise.
+        """
         lower = upper = 0.0
         for difference in self.differences:
             low, high = _size(difference, noise)
@@ -214,7 +224,11 @@ class StrategyColumns:
         object.__setattr__(self, "change", read_size(self.change, "change"))
 
     def worst(self, noise: Covariance) -> tuple[float, float]:
-        """Bounds of max_j |H A e_j| change."""
+        """Bounds of max_j |H A e_j| change.
+
+        Raises:
+            InputError: noise of another shape than one column of A.
+        """
         if noise.shape != (self.strategy.shape[0], 1):
             raise InputError(f"a strategy of {self.strategy.shape[0]} rows does not fit noise of shape {noise.shape}")
         lower = upper = 0.0

@@ -139,7 +139,11 @@ def prefix(cells: int) -> Array:
 
 
 def all_ranges(cells: int) -> Array:
-    """All n (n + 1)/2 sums over an interval. Shape: n(n+1)/2 x n, for n up to 256; beyond, use `all_ranges_gram`."""
+    """All n (n + 1)/2 sums over an interval. Shape: n(n+1)/2 x n.
+
+    Raises:
+        InputError: n above 256; there use `all_ranges_gram`.
+    """
     n = _cells(cells)
     if n > 256:
         raise InputError(f"all ranges of {n} cells are {n * (n + 1) // 2} queries; use all_ranges_gram")

@@ -172,7 +172,17 @@ class Stream:
         return measured
 
     def follow(self, value: object, strategy: StreamStrategy, std: Number) -> Array:
-        """`step` with the strategy's own next row."""
+        """`step` with the strategy's own next row.
+
+        Args:
+            value: as in `step`.
+            strategy: its row t is used in step t.
+            std: as in `step`.
+
+        Raises:
+            InputError: as `step`, or the strategy has no row left.
+            EntropyError: as `step`.
+        """
         t = len(self._inputs)
         if not isinstance(cast("object", strategy), StreamStrategy):
             raise InputError(f"strategy={show(strategy)} is not a StreamStrategy")

@@ -177,6 +177,7 @@ def toeplitz_strategy(coefficients: Sequence[float], steps: int, *, name: str = 
     Args:
         coefficients: of the first column, the first one above 0.
         steps: 1 to 4,096, at least as many as coefficients.
+        name: what it is called in reports.
 
     Raises:
         InputError: more coefficients than steps, or one that is not finite.
