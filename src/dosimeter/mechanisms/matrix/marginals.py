@@ -144,7 +144,15 @@ class MarginalPlan:
     @cached_property
     def mu(self) -> Decimal:
         """The GDP parameter of all measurements together, rounded up, lattice included."""
-        return sqrt_up(add_up(*(multiply_up(r.mu, r.mu) for r in (self.measurement(a) for a in self.stds))))
+        squares: dict[tuple[object, ...], Decimal] = {}  # residuals of the same sizes and noise have the same price
+        terms = []
+        for residual, std in self.stds.items():
+            alike = (std, *sorted(self.domain.sizes[a] for a in residual))
+            if alike not in squares:
+                price = self.measurement(residual).mu
+                squares[alike] = multiply_up(price, price)
+            terms.append(squares[alike])
+        return sqrt_up(add_up(*terms))
 
     def measurement(self, residual: Attributes) -> MatrixRelease:
         """The release of one residual: priced by its own event, so that measurements may be chosen one by one."""
