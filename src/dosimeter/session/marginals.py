@@ -176,7 +176,7 @@ def ask_marginals(
     if isinstance(outcome, QuotaRefused):
         raise QuotaExceeded(f"{sentence}: {outcome.message()}", outcome)
     if isinstance(outcome, RefusedRequest):
-        raise QueryRefused(f"{sentence}: {outcome.refusal.message()}", outcome.refusal)
+        raise QueryRefused(f"{sentence}: {outcome.refusal.message()}", outcome.refusal, outcome.advice)
     replayed = isinstance(outcome, Replayed)
     if isinstance(outcome, Replayed):
         stored = outcome.answer
