@@ -118,7 +118,8 @@ def reach(law: Law, direction: Direction, tilt: Tilt) -> tuple[float, float]:
     bottom, top = law.support(direction)
     last = len(seen.losses) - 1
     low, high = seen.losses[max(min(left, last) - 1, 0)], seen.losses[min(right + 1, last)]
-    return max(bottom, float(low)), min(top, float(high))
+    end = min(top, float(high))
+    return min(max(bottom, float(low)), end), end  # at a very high order both cuts fall on the last losses
 
 
 def _moments(counts: Mapping[Law, int], direction: Direction, log_cut: float) -> tuple[Reals, Reals]:
