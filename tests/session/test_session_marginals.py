@@ -72,6 +72,20 @@ def test_the_charge_comes_first_and_once(make: Make, monkeypatch: pytest.MonkeyP
     assert first.table("sex") == again.table("sex")
 
 
+def test_rows_out_of_reach_are_noticed_before_anything_is_paid(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A named request, too, finds out that the data is gone while it is still free."""
+    session = make(epsilon=None, delta=None, mu="9")
+
+    def gone() -> str:
+        raise OSError("the disk is gone")
+
+    before = session.remaining()
+    monkeypatch.setattr(session._source, "content_digest", gone)
+    with pytest.raises(OSError, match="disk"):
+        session.marginals([["sex"]], {"sex": ["F", "M"]}, mu=1, request="mine")
+    assert session.remaining() == before
+
+
 def test_the_next_marginal_measures_only_what_is_missing(make: Make) -> None:
     """Known pieces are kept as they are; a marginal that is known already is refused, since it is free to read."""
     session = make(epsilon=None, delta=None, mu="9")
